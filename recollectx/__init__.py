@@ -1,0 +1,52 @@
+"""recollectx: a long-term memory for LLM agents that stores beliefs, not strings."""
+
+from recollectx.changes import Action, EraseReceipt, WriteDecision, WriteResult
+from recollectx.claims import (
+    Assertion,
+    Basis,
+    Category,
+    Claim,
+    EpisodicClaim,
+    SemanticClaim,
+    Status,
+)
+from recollectx.deciding import RuleDecider
+from recollectx.edges import Edge, Relation
+from recollectx.errors import RecollectxError
+from recollectx.graph.explanation import ExplanationNode, ExplanationResult
+from recollectx.memory import ConfidenceChangeEvent, Memory
+from recollectx.propagation import LogOdds, PropagationConfig
+from recollectx.query import ALL_SCOPES, Hit, Query, Recall, Weights
+from recollectx.storage.memory_store import MemoryStore
+
+__version__ = "1.0.0.dev1"
+
+__all__ = [
+    "ALL_SCOPES",
+    "Action",
+    "Assertion",
+    "Basis",
+    "Category",
+    "Claim",
+    "ConfidenceChangeEvent",
+    "Edge",
+    "EpisodicClaim",
+    "EraseReceipt",
+    "ExplanationNode",
+    "ExplanationResult",
+    "Hit",
+    "LogOdds",
+    "Memory",
+    "MemoryStore",
+    "PropagationConfig",
+    "Query",
+    "Recall",
+    "RecollectxError",
+    "Relation",
+    "RuleDecider",
+    "SemanticClaim",
+    "Status",
+    "Weights",
+    "WriteDecision",
+    "WriteResult",
+]

@@ -1,0 +1,183 @@
+"""Changes: the closed set of what can happen to a memory, and what came of a write.
+
+Rules return changes, `MemoryStore.apply` makes them; nothing else writes. Claims are named by id.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+from recollectx.claims import Assertion, Claim, Status
+from recollectx.edges import Edge
+
+
+@dataclass(frozen=True, slots=True)
+class Assert:
+    """A new claim with the assertion that brings it."""
+
+    claim: Claim
+    assertion: Assertion
+
+
+@dataclass(frozen=True, slots=True)
+class Reinforce:
+    """A further assertion of a claim.
+
+    From a source that already stands behind it, evidence is united and the greater confidence kept;
+    with `replace`, the new assertion takes the place of the old one.
+    """
+
+    claim_id: str
+    assertion: Assertion
+    replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Retract:
+    """A source takes back what it asserted of a claim."""
+
+    claim_id: str
+    source: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Revise:
+    """New wording or fields of a claim under the same id; both versions stay in history."""
+
+    claim: Claim
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """A further id by which a claim is known."""
+
+    id: str
+    claim_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A new edge; one that is there already is replaced if its strength or derivation differs."""
+
+    edge: Edge
+
+
+@dataclass(frozen=True, slots=True)
+class Unlink:
+    """Take an edge away."""
+
+    src: str
+    dst: str
+    relation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Retire:
+    """Put a claim out of use; its history stays."""
+
+    claim_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Restore:
+    """Bring a retired claim back."""
+
+    claim_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Restatus:
+    """Another status, and with it perhaps an end of validity (seconds since 1970 UTC)."""
+
+    claim_id: str
+    status: Status
+    valid_to: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """How far a source is trusted, in [0, 1], in one scope or (scope None) everywhere."""
+
+    source: str
+    level: float
+    scope: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Configure:
+    """A setting kept in the database."""
+
+    name: str
+    value: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Erase:
+    """Remove every word of a claim for good; a tombstone without content stays."""
+
+    claim_id: str
+
+
+Change: TypeAlias = (
+    Assert
+    | Reinforce
+    | Retract
+    | Revise
+    | Alias
+    | Link
+    | Unlink
+    | Retire
+    | Restore
+    | Restatus
+    | Trust
+    | Configure
+    | Erase
+)
+
+
+class Action(StrEnum):
+    """What a write came to. ADD: a new claim. UPDATE: a known claim gained. DELETE: a new claim took the
+    place of an old one, which history keeps. NONE: nothing new. REJECT: the policy refused it."""
+
+    ADD = "ADD"
+    UPDATE = "UPDATE"
+    DELETE = "DELETE"
+    NONE = "NONE"
+    REJECT = "REJECT"
+
+
+@dataclass(frozen=True, slots=True)
+class WriteDecision:
+    """What a decider makes of a new claim: an action, the known claim it is about, and edges to add.
+
+    relations: (relation, id of a candidate) pairs; the new claim is the src of each edge.
+    """
+
+    action: Action
+    reason: str
+    target: str | None = None
+    relations: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WriteResult:
+    """What came of one claim: the action, its canonical id (None if rejected), the changes, and why."""
+
+    action: Action
+    claim_id: str | None
+    changes: tuple[Change, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class EraseReceipt:
+    """What an erasure removed: ids, rows, when (seconds since 1970 UTC); never content.
+
+    pending: a reader still holds old pages of the file; `recollectx doctor` tells when they are gone.
+    """
+
+    ids: tuple[str, ...]
+    rows: int
+    at: float
+    pending: bool

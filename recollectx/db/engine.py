@@ -1,0 +1,184 @@
+"""One configured engine per database: transactions that never lose an update, safe in threads and processes.
+
+SQLite runs in WAL mode with synchronous=FULL, foreign keys, secure_delete and a busy time-out; a writer begins with
+BEGIN IMMEDIATE, so what it reads cannot change before it writes. `:memory:` is one connection behind a lock.
+"""
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
+from sqlalchemy.pool import StaticPool
+
+from recollectx.errors import DatabaseBusy, InvalidSetting, StorageError
+
+BUSY_SECONDS = 30.0
+MEMORY = ":memory:"
+WRITE = "recollectx_write"
+
+_open: dict[str, "Database"] = {}
+_open_lock = threading.Lock()
+
+
+def resolve_url(target: str | os.PathLike[str] | URL) -> URL:
+    """The database URL of a path, `:memory:` or URL; `~` and relative paths are made absolute."""
+    if isinstance(target, URL):
+        url = target
+    elif isinstance(target, str) and "://" in target:
+        try:
+            url = make_url(target)
+        except ArgumentError:
+            raise InvalidSetting(
+                f"{target!r} is no database URL; write sqlite:///path.db or a path"
+            ) from None
+    else:
+        text = os.fspath(target)
+        if not text:
+            raise InvalidSetting("the database path is empty; give a file or :memory:")
+        url = URL.create("sqlite", database=text)
+    if url.get_backend_name() != "sqlite":
+        raise InvalidSetting(f"{url.get_backend_name()} is not supported; use a SQLite file")
+    if url.database in (None, "", MEMORY):
+        return url.set(database=MEMORY)
+    return url.set(database=str(Path(url.database or "").expanduser().resolve()))
+
+
+class Database:
+    """Reads and writes of one database. Open it with `Database.open`; close each opening once."""
+
+    def __init__(self, url: URL, busy_seconds: float) -> None:
+        self.url = url
+        self.in_memory = url.database == MEMORY
+        self.busy_seconds = busy_seconds
+        self.engine = self._engine()
+        self._writing = threading.RLock()
+        self._openings = 1
+        self._pid = os.getpid()
+
+    @classmethod
+    def open(cls, target: str | os.PathLike[str] | URL, *, busy_seconds: float = BUSY_SECONDS) -> "Database":
+        """The database at `target`: one per file in a process, a new one for every `:memory:`."""
+        url = resolve_url(target)
+        if url.database == MEMORY:
+            return cls(url, busy_seconds)
+        key = url.render_as_string(hide_password=False)
+        with _open_lock:
+            known = _open.get(key)
+            if known is not None and known._pid == os.getpid():
+                known._openings += 1
+                return known
+            _make_folder(Path(url.database or ""))
+            _open[key] = cls(url, busy_seconds)
+            return _open[key]
+
+    def close(self) -> None:
+        """Undo one opening; the last one lets the file go."""
+        with _open_lock:
+            self._openings -= 1
+            if self._openings:
+                return
+            key = self.url.render_as_string(hide_password=False)
+            if _open.get(key) is self:
+                del _open[key]
+        self.engine.dispose()
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A connection that sees one moment of the database."""
+        with self._guard(), self.engine.connect() as conn:
+            yield conn
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """A connection inside the write lock; commits at the end, rolls back on any error."""
+        with self._guard(), self._writing, self.engine.connect() as conn:
+            with conn.execution_options(**{WRITE: True}).begin():
+                yield conn
+
+    @contextmanager
+    def _guard(self) -> Iterator[None]:
+        if self._pid != os.getpid():
+            self.engine.dispose(close=False)
+            self._writing = threading.RLock()
+            self._pid = os.getpid()
+        try:
+            if self.in_memory:
+                with self._writing:
+                    yield
+            else:
+                yield
+        except OperationalError as error:
+            if "locked" in str(error.orig) or "busy" in str(error.orig):
+                raise DatabaseBusy(
+                    f"another process held {self.url.database} for over {self.busy_seconds:g} s; try again"
+                ) from error
+            raise StorageError(f"{self.url.database}: {error.orig}") from error
+        except DBAPIError as error:
+            raise StorageError(f"{self.url.database}: {error.orig}") from error
+
+    def _engine(self) -> Engine:
+        connect: dict[str, Any] = {"timeout": self.busy_seconds, "check_same_thread": False}
+        if self.in_memory:
+            engine = create_engine(self.url, connect_args=connect, poolclass=StaticPool)
+        else:
+            engine = create_engine(self.url, connect_args=connect, pool_size=8, max_overflow=56)
+        event.listen(engine, "connect", self._configure)
+        event.listen(engine, "begin", _begin)
+        return engine
+
+    def _configure(self, dbapi: Any, _record: object) -> None:
+        dbapi.isolation_level = None
+        run = dbapi.execute
+        run(f"PRAGMA busy_timeout={int(self.busy_seconds * 1000)}")
+        if not self.in_memory:
+            _use_wal(dbapi, self.busy_seconds)
+        run("PRAGMA synchronous=FULL")
+        run("PRAGMA foreign_keys=ON")
+        run("PRAGMA secure_delete=ON")
+
+    def truncate_log(self) -> bool:
+        """Copy the write-ahead log into the file and empty it; False while a reader still needs the log."""
+        if self.in_memory:
+            return True
+        connection = self.engine.raw_connection()
+        try:
+            cursor = connection.cursor()
+            cursor.execute("PRAGMA busy_timeout=0")
+            busy = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            cursor.execute(f"PRAGMA busy_timeout={int(self.busy_seconds * 1000)}")
+            return not busy
+        finally:
+            connection.close()
+
+
+def _begin(conn: Connection) -> None:
+    conn.exec_driver_sql("BEGIN IMMEDIATE" if conn.get_execution_options().get(WRITE) else "BEGIN")
+
+
+def _use_wal(dbapi: Any, seconds: float) -> None:
+    # Switching the journal does not wait for the busy time-out, so openings at the same moment wait here.
+    until = time.monotonic() + seconds
+    while dbapi.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        try:
+            dbapi.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+
+
+def _make_folder(path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(f"cannot make the folder of {path}: {error}") from error
+    if path.is_dir():
+        raise InvalidSetting(f"{path} is a folder; give the path of a file in it")

@@ -1,0 +1,64 @@
+"""Bringing a database to the tables of this release, with Alembic.
+
+Opening reads one row; Alembic is imported only when that row is missing or names another version. Our versions
+live in a table of their own, so a host application's Alembic never meets them.
+"""
+
+import threading
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection, inspect
+
+from recollectx.db.engine import Database
+from recollectx.errors import DatabaseTooNew
+
+if TYPE_CHECKING:
+    from alembic.config import Config
+
+HEAD = "0001"
+VERSION_TABLE = "recollectx_alembic_version"
+
+# Alembic keeps its context in module globals, so one migration at a time in a process.
+_migrating = threading.Lock()
+
+
+def version(conn: Connection) -> str | None:
+    """The version a database is at, None if it holds no tables of ours."""
+    if not inspect(conn).has_table(VERSION_TABLE):
+        return None
+    row = conn.exec_driver_sql(f"SELECT version_num FROM {VERSION_TABLE}").first()
+    return None if row is None else str(row[0])
+
+
+def upgrade(database: Database) -> None:
+    """Bring `database` to HEAD, safely from many processes at once. Raises DatabaseTooNew, by name."""
+    with database.read() as conn:
+        if version(conn) == HEAD:
+            return
+    from alembic import command
+    from alembic.script import ScriptDirectory
+
+    with _migrating, database.write() as conn:
+        found = version(conn)
+        if found == HEAD:
+            return
+        config = alembic_config(conn)
+        known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+        if found is not None and found not in known:
+            raise DatabaseTooNew(
+                f"{database.url.database} is at version {found}, this recollectx knows up to {HEAD}; "
+                "upgrade recollectx to open it"
+            )
+        command.upgrade(config, "head")
+
+
+def alembic_config(conn: Connection) -> "Config":
+    """Alembic's configuration for our migrations on an open connection."""
+    from alembic.config import Config
+
+    config = Config()
+    folder = resources.files("recollectx") / "db" / "migrations"
+    config.set_main_option("script_location", str(folder).replace("%", "%%"))
+    config.attributes["connection"] = conn
+    return config

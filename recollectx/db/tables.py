@@ -1,0 +1,206 @@
+"""The tables, mapped with SQLAlchemy; the migrations make them, `test_migrations` holds the two together.
+
+Two clocks: tx_from and tx_to are transaction numbers (`rx_tx.seq`) between which a row was believed, tx_to None
+means still. valid_from and valid_to say when a claim holds in the world. Times are microseconds since 1970 UTC.
+The names begin with rx_ so that they never meet another table of the host's database.
+"""
+
+from sqlalchemy import BigInteger, Float, ForeignKey, Index, Integer, MetaData, Text, text
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+Big = BigInteger().with_variant(Integer, "sqlite")
+LIVE = text("tx_to IS NULL")
+
+
+class Base(DeclarativeBase):
+    """What every table of recollectx descends from."""
+
+    metadata = MetaData(
+        naming_convention={
+            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+
+
+class Versioned:
+    """The columns of rows with a transaction time."""
+
+    tx_from: Mapped[int] = mapped_column(Big, sort_order=90)
+    tx_to: Mapped[int | None] = mapped_column(Big, sort_order=91)
+
+
+class Tx(Base):
+    """One write: its place in the order, its time, and what caused it."""
+
+    __tablename__ = "rx_tx"
+    seq: Mapped[int] = mapped_column(Big, primary_key=True, autoincrement=False)
+    at: Mapped[int] = mapped_column(Big)
+    cause: Mapped[str] = mapped_column(Text)
+
+
+class ChangeRow(Base):
+    """One thing that happened, by ids alone; detail is a relation or a status, never content."""
+
+    __tablename__ = "rx_changes"
+    __table_args__ = (
+        Index("ix_rx_changes_scope_n", "scope", "n"),
+        Index("ix_rx_changes_claim_n", "claim", "n"),
+    )
+    n: Mapped[int] = mapped_column(Big, primary_key=True, autoincrement=False)
+    seq: Mapped[int] = mapped_column(Big, index=True)
+    scope: Mapped[str | None] = mapped_column(Text)
+    kind: Mapped[str] = mapped_column(Text)
+    claim: Mapped[int | None] = mapped_column(Big)
+    other: Mapped[int | None] = mapped_column(Big)
+    detail: Mapped[str | None] = mapped_column(Text)
+
+
+class ClaimRow(Base):
+    """The identity of a claim and its present numbers.
+
+    strength is what weighs on others, in [.01, .99]; confidence is what is read. erased: the tx that erased it.
+    """
+
+    __tablename__ = "rx_claims"
+    __table_args__ = (Index("ix_rx_claims_scope_pk", "scope", "pk"),)
+    pk: Mapped[int] = mapped_column(Big, primary_key=True, autoincrement=False)
+    id: Mapped[str] = mapped_column(Text, unique=True)
+    scope: Mapped[str] = mapped_column(Text)
+    type: Mapped[str] = mapped_column(Text)
+    created_at: Mapped[int] = mapped_column(Big)
+    strength: Mapped[float] = mapped_column(Float)
+    confidence: Mapped[float] = mapped_column(Float)
+    erased: Mapped[int | None] = mapped_column(Big)
+
+
+class AliasRow(Versioned, Base):
+    """A further id of a claim."""
+
+    __tablename__ = "rx_aliases"
+    id: Mapped[str] = mapped_column(Text, primary_key=True)
+    claim: Mapped[int] = mapped_column(Big, ForeignKey("rx_claims.pk"), index=True)
+
+
+class TextRow(Base):
+    """One wording of a claim with its search tokens.
+
+    said and slot are 63-bit hashes that find equal claims and values of the same thing by one index search.
+    """
+
+    __tablename__ = "rx_texts"
+    pk: Mapped[int] = mapped_column(Big, primary_key=True, autoincrement=False)
+    claim: Mapped[int] = mapped_column(Big, ForeignKey("rx_claims.pk"), index=True)
+    said: Mapped[int] = mapped_column(Big, index=True)
+    slot: Mapped[int | None] = mapped_column(Big, index=True)
+    subject: Mapped[str | None] = mapped_column(Text)
+    predicate: Mapped[str | None] = mapped_column(Text)
+    object: Mapped[str] = mapped_column(Text)
+    tokens: Mapped[str] = mapped_column(Text)
+
+
+class RevisionRow(Versioned, Base):
+    """What a claim was like between two transactions; entities and meta (the metadata) are JSON, None when empty."""
+
+    __tablename__ = "rx_revisions"
+    __table_args__ = (
+        Index("ix_rx_revisions_live", "claim", unique=True, sqlite_where=LIVE, postgresql_where=LIVE),
+        Index("ix_rx_revisions_claim_tx_from", "claim", "tx_from"),
+    )
+    pk: Mapped[int] = mapped_column(Big, primary_key=True, autoincrement=False)
+    claim: Mapped[int] = mapped_column(Big, ForeignKey("rx_claims.pk"))
+    text: Mapped[int] = mapped_column(Big, ForeignKey("rx_texts.pk"), index=True)
+    importance: Mapped[float] = mapped_column(Float)
+    category: Mapped[str | None] = mapped_column(Text)
+    status: Mapped[str] = mapped_column(Text)
+    basis: Mapped[str] = mapped_column(Text)
+    entities: Mapped[str | None] = mapped_column(Text)
+    meta: Mapped[str | None] = mapped_column(Text)
+    valid_from: Mapped[int | None] = mapped_column(Big)
+    valid_to: Mapped[int | None] = mapped_column(Big)
+    due_at: Mapped[int | None] = mapped_column(Big)
+    review_after: Mapped[int | None] = mapped_column(Big)
+    session: Mapped[str | None] = mapped_column(Text)
+    position: Mapped[int | None] = mapped_column(Big)
+
+
+class AssertionRow(Versioned, Base):
+    """One source standing behind a claim; evidence is a JSON list, None when empty."""
+
+    __tablename__ = "rx_assertions"
+    __table_args__ = (
+        Index("ix_rx_assertions_claim_tx_from", "claim", "tx_from"),
+        Index("ix_rx_assertions_source_live", "source", sqlite_where=LIVE, postgresql_where=LIVE),
+    )
+    pk: Mapped[int] = mapped_column(Big, primary_key=True, autoincrement=False)
+    claim: Mapped[int] = mapped_column(Big, ForeignKey("rx_claims.pk"))
+    source: Mapped[str | None] = mapped_column(Text)
+    confidence: Mapped[float] = mapped_column(Float)
+    evidence: Mapped[str | None] = mapped_column(Text)
+    span: Mapped[str | None] = mapped_column(Text)
+    said_at: Mapped[int] = mapped_column(Big)
+    session: Mapped[str | None] = mapped_column(Text)
+    times: Mapped[int] = mapped_column(Integer)
+
+
+class EdgeRow(Versioned, Base):
+    """src supports / contradicts / corrects dst, or dst derives from src, or a plain relation."""
+
+    __tablename__ = "rx_edges"
+    __table_args__ = (
+        Index(
+            "ix_rx_edges_live",
+            "dst",
+            "relation",
+            "src",
+            unique=True,
+            sqlite_where=LIVE,
+            postgresql_where=LIVE,
+        ),
+        Index("ix_rx_edges_out_live", "src", "relation", "dst", sqlite_where=LIVE, postgresql_where=LIVE),
+        Index("ix_rx_edges_dst_tx_from", "dst", "tx_from"),
+        Index("ix_rx_edges_src_tx_from", "src", "tx_from"),
+    )
+    pk: Mapped[int] = mapped_column(Big, primary_key=True, autoincrement=False)
+    dst: Mapped[int] = mapped_column(Big, ForeignKey("rx_claims.pk"))
+    relation: Mapped[str] = mapped_column(Text)
+    src: Mapped[int] = mapped_column(Big, ForeignKey("rx_claims.pk"))
+    strength: Mapped[float] = mapped_column(Float)
+    derivation: Mapped[str | None] = mapped_column(Text)
+
+
+class TrustRow(Versioned, Base):
+    """How far a source is trusted; scope None is everywhere."""
+
+    __tablename__ = "rx_trust"
+    __table_args__ = (Index("ix_rx_trust_source_tx_from", "source", "tx_from"),)
+    pk: Mapped[int] = mapped_column(Big, primary_key=True, autoincrement=False)
+    source: Mapped[str] = mapped_column(Text)
+    scope: Mapped[str | None] = mapped_column(Text)
+    level: Mapped[float] = mapped_column(Float)
+
+
+class StrengthRow(Base):
+    """The confidence of a claim from a transaction on; append-only, change is the n of what moved it."""
+
+    __tablename__ = "rx_strengths"
+    __table_args__ = {"sqlite_with_rowid": False}
+    claim: Mapped[int] = mapped_column(Big, ForeignKey("rx_claims.pk"), primary_key=True)
+    tx_from: Mapped[int] = mapped_column(Big, primary_key=True)
+    value: Mapped[float] = mapped_column(Float)
+    strength: Mapped[float] = mapped_column(Float)
+    change: Mapped[int] = mapped_column(Big)
+
+
+class SettingRow(Versioned, Base):
+    """A setting kept with the data; value is JSON."""
+
+    __tablename__ = "rx_settings"
+    pk: Mapped[int] = mapped_column(Big, primary_key=True, autoincrement=False)
+    name: Mapped[str] = mapped_column(Text)
+    value: Mapped[str] = mapped_column(Text)
+
+
+Index("ix_rx_settings_live", SettingRow.name, unique=True, sqlite_where=LIVE, postgresql_where=LIVE)

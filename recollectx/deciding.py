@@ -1,0 +1,176 @@
+"""Deciding: what a new claim means for the claims already known, without a model.
+
+The rule decider knows three cases. A claim that says the same as a known one reinforces it. A new value of a
+predicate that has one value at a time supersedes the old value if its source may say so, else the two contradict.
+Anything else is new. `changes_for` turns any decision into changes; neither looks at a clock.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from recollectx.changes import (
+    Action,
+    Alias,
+    Assert,
+    Change,
+    Link,
+    Reinforce,
+    Restatus,
+    Restore,
+    Revise,
+    WriteDecision,
+)
+from recollectx.claims import CURRENT, Claim, SemanticClaim, Status, assertion_of
+from recollectx.edges import Edge, Relation
+from recollectx.errors import InvalidSetting
+from recollectx.text import fold, fold_claim, slot
+
+SINGLE_VALUED = frozenset(
+    {
+        "lives in",
+        "works as",
+        "works at",
+        "name",
+        "is named",
+        "age",
+        "birthday",
+        "born on",
+        "born in",
+        "email",
+        "phone",
+        "phone number",
+        "address",
+        "home town",
+        "hometown",
+        "nationality",
+        "time zone",
+        "timezone",
+        "job title",
+        "married to",
+        "relationship status",
+    }
+)
+SINGLE_VALUED_PREFIXES = ("favorite ", "favourite ", "current ", "preferred ")
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A known claim shown to a decider, with the trust in each source that stands behind it."""
+
+    claim: Claim
+    sources: Mapping[str | None, float]
+
+    @property
+    def current(self) -> bool:
+        """Whether recall would return it unasked."""
+        return self.claim.status in CURRENT
+
+    @property
+    def withdrawn(self) -> bool:
+        """Whether it is out of use only because nobody stands behind it any more."""
+        return self.claim.status == Status.RETIRED and not self.sources
+
+
+Decider: TypeAlias = Callable[[Claim, Sequence[Candidate], float], WriteDecision]
+"""(new claim, candidates, trust in the new claim's source) -> decision."""
+
+
+class RuleDecider:
+    """Decides without a model.
+
+    single_valued: predicates with one value at a time, beside SINGLE_VALUED and every predicate that begins with
+    favorite, favourite, current or preferred; underscores and case do not matter.
+    """
+
+    def __init__(self, single_valued: Iterable[str] = ()) -> None:
+        if isinstance(single_valued, str):
+            raise InvalidSetting(f"single_valued takes several predicates; write [{single_valued!r}]")
+        self.single_valued = SINGLE_VALUED | {fold(name) for name in single_valued}
+
+    def __call__(self, claim: Claim, candidates: Sequence[Candidate], trust: float) -> WriteDecision:
+        """The decision on `claim` among the known claims that say the same or give a value to the same thing."""
+        said = fold_claim(claim)
+        for candidate in candidates:
+            if fold_claim(candidate.claim) == said and candidate.claim.type == claim.type:
+                if not isinstance(claim, SemanticClaim):
+                    return WriteDecision(Action.NONE, "this very episode is known", candidate.claim.id)
+                if candidate.current or candidate.withdrawn:
+                    return WriteDecision(Action.UPDATE, "says the same as a known claim", candidate.claim.id)
+        if isinstance(claim, SemanticClaim) and self.is_single_valued(claim.predicate):
+            return self._rivals(claim, candidates, trust)
+        return WriteDecision(Action.ADD, "new")
+
+    def is_single_valued(self, predicate: str) -> bool:
+        """Whether a subject has one value of `predicate` at a time."""
+        name = fold(predicate)
+        return name in self.single_valued or name.startswith(SINGLE_VALUED_PREFIXES)
+
+    def _rivals(self, claim: SemanticClaim, candidates: Sequence[Candidate], trust: float) -> WriteDecision:
+        relations = []
+        for candidate in candidates:
+            rival = candidate.claim
+            if not candidate.current or not isinstance(rival, SemanticClaim) or slot(rival) != slot(claim):
+                continue
+            entitled = claim.source in candidate.sources or trust > max(
+                candidate.sources.values(), default=0.0
+            )
+            newer = claim.since >= rival.since
+            relation = Relation.SUPERSEDES if entitled and newer else Relation.CONTRADICTS
+            relations.append((str(relation), rival.id))
+        replaced = [known for relation, known in relations if relation == Relation.SUPERSEDES]
+        if replaced:
+            reason = f"a newer value of {claim.predicate} takes the place of the old one"
+            return WriteDecision(Action.DELETE, reason, replaced[0], tuple(relations))
+        if relations:
+            return WriteDecision(
+                Action.ADD, f"contradicts a known value of {claim.predicate}", relations=tuple(relations)
+            )
+        return WriteDecision(Action.ADD, "new")
+
+
+def changes_for(
+    decision: WriteDecision,
+    claim: Claim,
+    candidates: Collection[Candidate],
+    *,
+    now: float,
+    span: str | None = None,
+) -> list[Change]:
+    """The changes that carry out `decision`.
+
+    Raises KeyError if the decision names a claim outside `candidates`: deciders choose among what they were shown.
+    """
+    known = {candidate.claim.id: candidate for candidate in candidates}
+    if decision.action in (Action.UPDATE, Action.NONE):
+        assert decision.target is not None
+        return _join(decision.action, claim, known[decision.target], span)
+    changes: list[Change] = [Assert(claim, assertion_of(claim, span))]
+    for relation, other in decision.relations:
+        old = known[other].claim
+        if relation == Relation.SUPERSEDES:
+            status = Status.SUPERSEDED if claim.since <= now else old.status
+            changes.append(Restatus(old.id, status, valid_to=max(claim.since, old.since)))
+        changes.append(Link(Edge(claim.id, other, relation)))
+    return changes
+
+
+def _join(action: Action, claim: Claim, candidate: Candidate, span: str | None) -> list[Change]:
+    known = candidate.claim
+    changes: list[Change] = []
+    if action == Action.UPDATE:
+        if candidate.withdrawn:
+            changes.append(Restore(known.id))
+        changes.append(Reinforce(known.id, assertion_of(claim, span)))
+        united = replace(
+            known,
+            metadata={**known.metadata, **claim.metadata},
+            entities=known.entities + claim.entities,
+            importance=max(known.importance, claim.importance),
+            category=known.category or claim.category,
+        )
+        if united != known:
+            changes.append(Revise(united))
+    if claim.id != known.id:
+        changes.append(Alias(claim.id, known.id))
+    return changes

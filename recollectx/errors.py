@@ -1,0 +1,62 @@
+"""Every error recollectx raises, in one tree; each also is the builtin a caller would expect.
+
+RecollectxError
++-- InvalidClaim (ValueError)         a claim, assertion or edge that cannot be stored as given
++-- InvalidQuery (ValueError)         a question or filter that makes no sense
++-- InvalidSetting (ValueError)       a configuration value out of its range
++-- NotFound (KeyError)               an id that this memory does not hold
++-- ScopeError (PermissionError)      a call that reaches into another scope
++-- TranscriptError (ValueError)      a file or message list that is not a transcript
++-- MissingExtra (ImportError)        an optional package is not installed
++-- StorageError
+    +-- DatabaseBusy (TimeoutError)   another writer held the database past the time-out
+    +-- DatabaseTooNew                the file was written by a newer recollectx
+"""
+
+
+class RecollectxError(Exception):
+    """The root: catching it catches everything recollectx raises on purpose."""
+
+
+class InvalidClaim(RecollectxError, ValueError):
+    """A claim, assertion or edge that cannot be stored; the message names the value and the fix."""
+
+
+class InvalidQuery(RecollectxError, ValueError):
+    """A question or a filter that cannot be answered as given."""
+
+
+class InvalidSetting(RecollectxError, ValueError):
+    """A configuration value out of its documented range."""
+
+
+class NotFound(RecollectxError, KeyError):
+    """No claim with this id in the scope that was asked."""
+
+    def __str__(self) -> str:
+        """KeyError would print the repr of the message."""
+        return str(self.args[0]) if self.args else ""
+
+
+class ScopeError(RecollectxError, PermissionError):
+    """A call that would read or write outside the Memory's scope."""
+
+
+class TranscriptError(RecollectxError, ValueError):
+    """A transcript line or message that cannot be read; the message names its place."""
+
+
+class MissingExtra(RecollectxError, ImportError):
+    """An optional package is missing; the message names the extra to install."""
+
+
+class StorageError(RecollectxError):
+    """The database refused or failed; nothing of the call was written."""
+
+
+class DatabaseBusy(StorageError, TimeoutError):
+    """Another writer held the database for longer than the time-out."""
+
+
+class DatabaseTooNew(StorageError):
+    """The database was written by a newer recollectx than this one."""

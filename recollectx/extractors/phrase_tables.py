@@ -1,0 +1,258 @@
+"""The words PhraseExtractor knows: its phrases as data, and the lists its guards and trims read.
+
+A phrase is written once for "I" and for a name: {be}, {have} and {dont} are the auxiliaries with the space
+before them, {s} ends a verb in the third person, {adv} is the gap before a verb, with or without adverbs
+that leave its meaning alone. An adverb that changes the meaning (never, almost, once) is in no list, so a
+phrase that holds one is no match.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+from recollectx.claims import Category
+
+
+class Shape(Enum):
+    """What the object of a phrase must look like."""
+
+    HOME = "home"
+    DESTINATION = "destination"
+    JOB = "job"
+    EMPLOYER = "employer"
+    LIKING = "liking"
+    ALLERGEN = "allergen"
+    PROFESSION = "profession"
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """One way to say a predicate, for "I" and for a name."""
+
+    predicate: str
+    shape: Shape
+    first: re.Pattern[str]
+    third: re.Pattern[str]
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of `text`, for membership."""
+    return frozenset(text.split())
+
+
+def either(text: str) -> str:
+    """A regular expression for any of the comma-separated phrases of `text`."""
+    return "(?:" + "|".join(re.escape(part.strip()).replace(r"\ ", r"\s+") for part in text.split(",")) + ")"
+
+
+_ADVERBS = either(
+    "really, truly, absolutely, just, still, also, always, actually, definitely, totally, personally, honestly, "
+    "currently, now, recently, finally, mostly, especially, particularly, simply, quite, very much, both, only, "
+    "generally, usually, genuinely, severely, deathly, highly, very, pretty, super, mildly, extremely"
+)
+_NEGATED_ADVERBS = either("really, particularly, especially, actually, even, generally, usually, much")
+_FIRST = {"be": r"(?:'m|\s+am)", "have": r"(?:'ve|\s+have|)", "dont": r"\s+(?:don't|do\s+not|dont)", "s": ""}
+_THIRD = {"be": r"(?:'s|\s+is)", "have": r"(?:'s|\s+has|)", "dont": r"\s+(?:doesn't|does\s+not)", "s": "s"}
+_FAN = r"an?\s+(?:(?:big|huge|massive|total|lifelong)\s+)*fan\s+of"
+
+_PHRASES = (
+    ("lives_in", Shape.HOME, r"{adv}live{s}\s+in"),
+    ("lives_in", Shape.HOME, r"{be}{adv}living\s+in"),
+    (
+        "lives_in",
+        Shape.DESTINATION,
+        r"{have}{adv}(?:moved|relocated)\s+(?:back\s+|from\s+[A-Z]\w+(?:\s+[A-Z]\w+)?\s+)?to",
+    ),
+    ("works_as", Shape.JOB, r"{adv}work{s}\s+as"),
+    ("works_as", Shape.JOB, r"{be}{adv}working\s+as"),
+    ("works_at", Shape.EMPLOYER, r"{adv}work{s}\s+(?:at|for)"),
+    ("works_at", Shape.EMPLOYER, r"{be}{adv}working\s+(?:at|for)"),
+    ("prefers", Shape.LIKING, r"{adv}prefer{s}"),
+    ("likes", Shape.LIKING, r"{adv}(?:do\s+)?(?:like|love|enjoy|adore){s}"),
+    ("likes", Shape.LIKING, r"{have}\s+always\s+(?:liked|loved|enjoyed)"),
+    ("likes", Shape.LIKING, r"{be}{adv}" + _FAN),
+    ("likes", Shape.LIKING, r"{be}{adv}passionate\s+about"),
+    ("likes", Shape.LIKING, r"{have}\s+always\s+been\s+passionate\s+about"),
+    ("dislikes", Shape.LIKING, r"{dont}{negated}(?:like|enjoy)"),
+    ("dislikes", Shape.LIKING, r"{adv}(?:hate|dislike|detest){s}"),
+    ("dislikes", Shape.LIKING, r"{adv}(?:can't|cannot)\s+stand"),
+    ("dislikes", Shape.LIKING, r"{be}\s+not\s+(?:really\s+)?" + _FAN),
+    ("allergic_to", Shape.ALLERGEN, r"{be}{adv}allergic\s+to"),
+    ("works_as", Shape.PROFESSION, r"{be}{adverbs}"),
+)
+"""The first phrase that fits is taken, so the bare "I am" of professions stands last."""
+
+
+def _compiled(pattern: str, person: dict[str, str]) -> re.Pattern[str]:
+    adverbs = rf"(?:\s+{_ADVERBS})*"
+    negated = rf"(?:\s+{_NEGATED_ADVERBS})*\s+"
+    return re.compile(
+        pattern.format(adv=adverbs + r"\s+", adverbs=adverbs, negated=negated, **person) + r"(?=\s)"
+    )
+
+
+PHRASES = tuple(
+    Phrase(predicate, shape, _compiled(pattern, _FIRST), _compiled(pattern, _THIRD))
+    for predicate, shape, pattern in _PHRASES
+)
+
+CATEGORY = {
+    "lives_in": Category.PERSONA,
+    "works_as": Category.PERSONA,
+    "works_at": Category.PERSONA,
+    "prefers": Category.PREFERENCES,
+    "likes": Category.PREFERENCES,
+    "dislikes": Category.PREFERENCES,
+    "allergic_to": Category.CONSTRAINTS,
+    "name": Category.PERSONA,
+    "nickname": Category.PERSONA,
+    "birthday": Category.PERSONA,
+    "age": Category.PERSONA,
+    "hometown": Category.PERSONA,
+    "job": Category.PERSONA,
+    "diet": Category.CONSTRAINTS,
+    "budget": Category.FINANCE,
+    "major": Category.STUDY,
+    "goal": Category.GOALS,
+    "dream": Category.GOALS,
+}
+IMPORTANCE = {
+    "allergic_to": 0.9,
+    "lives_in": 0.7,
+    "works_as": 0.7,
+    "works_at": 0.7,
+    "name": 0.8,
+    "birthday": 0.7,
+}
+OTHER_IMPORTANCE = 0.5
+
+RELATIVES = words(
+    "mother father mom mum dad sister brother son daughter wife husband partner girlfriend boyfriend fiance "
+    "fiancee aunt uncle cousin niece nephew grandmother grandfather grandma grandpa boss friend roommate"
+)
+ATTRIBUTES = words(
+    "name nickname birthday birthdate age job profession occupation email address hometown nationality religion "
+    "diet goal dream hobby hobbies pronouns major degree budget anniversary timezone language allergy passion"
+)
+"""Attributes whose value may be any phrase; others need a proper name or a number."""
+VAGUE_ATTRIBUTES = words(
+    "part parts memory memories moment moments thing things one ones bit time times shot scene piece picture photo "
+    "pic spot way favorite day days life family fam team heart mind point guess turn bad opinion advice"
+)
+SPELLING = {"favourite": "favorite", "favourites": "favorites", "colour": "color"}
+
+NOT_NAMES = (
+    "I|I'm|You|He|She|It|We|They|This|That|These|Those|There|Here|My|Your|His|Her|Its|Our|Their|The|A|An|And|But|Or|So|"
+    "If|When|While|Who|What|Where|Why|How|Which|Everyone|Everybody|Someone|Somebody|Anyone|Nobody|Nothing|Everything|"
+    "Something|One|Each|Every|No|Not|Yes|Yeah|Well|Oh|Hi|Hey|Hello|Dear|Mom|Mum|Dad|Grandma|Grandpa|Yesterday|Today|"
+    "Tomorrow|Now|Then|Also|Actually|Because|Since|Maybe|Perhaps|Love|Life|Time|Only|Just|Still|God|"
+    "Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|January|February|March|April|May|June|July|August|"
+    "September|October|November|December|\\w+ing|\\w+ly"
+)
+
+LEAD = re.compile(
+    r"(?:[,;:.!?…)&*>–—]|\s-|-\s|"
+    r"\b(?i:and|but|so|because|since|'?cause|cos|cuz|though|although|yes|yeah|yep|yup|no|nope|well|honestly|actually|"
+    r"personally|also|plus|wow|oh|haha|lol|ok|okay|hey|hi|hello|currently|now|today|btw|by\s+the\s+way|you\s+know|"
+    r"why|how\s+much|reasons?|now\s+that|found\s+out(?:\s+recently)?(?:\s+that)?|must\s+say|gotta\s+say|yesterday))\s*$"
+)
+"""What may stand right before a subject: the start of a clause. Elsewhere it is a relative or reported clause.
+
+"why", "how much" and "found out" presuppose what follows them, so it counts as said.
+"""
+
+BLOCKING = re.compile(
+    r"\b(?:if|unless|would|could|might|may|maybe|perhaps|wish|wishes|wished|imagine|imagined|suppose|supposing|assume|"
+    r"pretend|pretending|hypothetically|dream|dreamed|dreamt|when|whenever|as\s+though|said|says|told|tells|asked|"
+    r"claims|claimed|thinks|thought|believes|believed|wrote|writes|sings|sang|heard|(?:they|people|some|you)\s+say|"
+    r"used\s+to|even\s+though\s+you|joke|joked|joking|lyrics?)\b|\w'd\b",
+    re.IGNORECASE,
+)
+"""Before a subject in its sentence, these make it a condition, a wish or somebody else's words."""
+
+REPORTED_AFTER = re.compile(
+    r",?\s+(?:(?:she|he|they|[A-Z]\w+)\s+(?:said|says|told|asked|claims|claimed)|said\s)\b|,\s+not\s*$"
+)
+CONDITION_AFTER = re.compile(r"^[^,;.!?]*\b(?:if|unless|as\s+long\s+as)\b", re.IGNORECASE)
+RETRACTED = re.compile(r"\W*(?:just\s+)?(?:kidding|joking|jk)\b|\W*not\s+really\b|\W*not!", re.IGNORECASE)
+
+AFTER_AND = either(
+    "I, we, you, he, she, it, they, that, this, there, then, so, "
+    "live, lives, work, works, love, loves, like, likes, enjoy, enjoys, prefer, prefers, hate, hates, dislike, dislikes, "
+    "am, is, are, was, were, have, has, had, do, does, don't, doesn't, did, can, can't, could, will, would, want, wants, "
+    "need, needs, think, thinks, hope, feel, feels, went, got, moved, started, try, tries, plan, plans, use, uses, "
+    "make, makes, find, finds, know, help, helps, wish, also, even, always, still, really, now, never, just, how"
+)
+CLAUSE_END = re.compile(
+    r"[;:()\[\]\n*~]|\.{2,}|…|[\U0001F000-\U0001FAFF\u2600-\u27BF\u2764]|[-–—]+\s|\s[-–—]+|—|"
+    r"\s(?:because|'?cause|cos|cuz|so|when|whenever|while|although|though|but|since|until|whereas|yet|"
+    r"(?:and|or)\s+"
+    + AFTER_AND
+    + r"|and\s+(?:my\s+)?\w+\s+(?:is|are|was|loves|likes|hates|lives|works|has|does|prefers|enjoys)|as\s+(?:it|I|they|he|she|we|you)|(?:it|that|they)'s)(?=[\s,']|$)",
+)
+FILLER = re.compile(
+    r"[\s,.'!]*\b" + either(
+        "too, as well, now, right now, these days, nowadays, a lot, so much, very much, at the moment, currently, still, "
+        "tho, tbh, honestly, anymore, any more, the most, again, already, today, personally, also, lately, in general, "
+        "btw, by the way, you know, haha, lol, thanks, more than anything, recently, of course, for sure, and, or, "
+        "actually, really, instead, best, most, after all, either, myself, please, just, sometime, more, better"
+    ) + r"\s*$",
+    re.IGNORECASE,
+)  # fmt: skip
+
+DANGLING = words(
+    "it it's its this that that's these those you your yours you're you've he she he's she's him her his hers they them "
+    "they're their theirs 'em em we we're us our ours i i'm i've i'd i'll me one ones here there what how why which who "
+    "whose where when if everyone's another same both such former latter itself themselves yourself"
+)
+EMPTY_OBJECTS = words("everything something anything nothing all some most more things stuff")
+NOT_FIRST = words(
+    "about for like in at on of with by from into as than and or but not no so too very just every each any how "
+    "are is was were be been do did done have had to-do said then also even still"
+)
+NOT_LAST = words("a an the of to in at on for with by from about into and or as than my being very like more")
+SAYING = words(
+    "think say believe imagine see hear admit know be brag ask tell break bother complain have call hate make let point"
+)
+"""After "like to" or "hate to" these make a turn of speech, not a taste."""
+GENERIC = words(
+    "ocean sea beach mountains outdoors countryside rain snow sun city theater theatre opera cinema gym piano guitar "
+    "violin cold heat dark night water forest woods arts internet news smell sound taste thrill feeling"
+)
+"""Nouns that after "the" name a kind, not the thing just shown or spoken of."""
+
+HOMES = either(
+    "town, city, village, apartment, flat, house, suburbs, suburb, countryside, neighborhood, neighbourhood, dorm, "
+    "condo, cottage, cabin, studio, farm, mountains, trailer, houseboat"
+)
+EMPLOYERS = either(
+    "hospital, school, startup, start-up, company, bank, shop, store, café, cafe, restaurant, bakery, university, "
+    "college, library, firm, agency, clinic, lab, museum, nonprofit, non-profit, charity, hotel, gym, factory, bar, "
+    "studio, shelter, newspaper, bookstore, bookshop, supermarket, government, office, brewery, farm, garage"
+)
+NOT_PLACES = words(
+    "Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May June July August "
+    "September October November December Chapter Phase Step Level Season Part Team Product Sales Marketing Engineering "
+    "Linux Windows Mac Python Slack Plan Stage Christmas Easter Version Line Page Question"
+)
+PROFESSIONS = either(
+    "nurse, teacher, doctor, lawyer, engineer, developer, programmer, designer, architect, accountant, baker, barista, "
+    "bartender, chef, waiter, waitress, carpenter, electrician, plumber, mechanic, pilot, driver, firefighter, "
+    "policeman, police officer, soldier, journalist, reporter, editor, writer, author, screenwriter, musician, actor, "
+    "actress, artist, photographer, dancer, coach, trainer, therapist, counselor, counsellor, psychologist, dentist, "
+    "surgeon, veterinarian, vet, pharmacist, scientist, researcher, professor, librarian, manager, director, "
+    "consultant, analyst, secretary, receptionist, cashier, salesman, realtor, farmer, gardener, hairdresser, tailor, "
+    "translator, social worker, point guard, shooting guard, goalkeeper, paramedic, midwife, data scientist"
+)
+NOT_YET = words(
+    "aspiring former retired future amateur wannabe good great bad big better terrible natural born"
+)
+ADJECTIVES = words(
+    "good nice safe warm quiet big small fun long fresh healthy cozy cosy calm simple strong new old great beautiful "
+    "peaceful fast cool hot cold dark loud soft sweet spicy tall short rich deep free light"
+)
+NOT_JOBS = words("team whole reminder group result unit family couple break way charm pair part rule")
+JOKE_ALLERGENS = words(
+    "work mornings monday mondays exercise drama nonsense people fun stupidity effort math sports"
+)
+SOON = words("today tomorrow soon next coming tonight now around")

@@ -1,0 +1,188 @@
+"""Explanations: a claim and, level by level, what bears on it.
+
+The walk goes against the edges, from a claim to what supports, contradicts and founds it; a contradiction is met
+from both of its ends, but never walked back the way it came. A claim met twice is laid out once (`repeated` marks
+the other places). A cycle is reported when, and only when, the edges lead back to a claim on the way.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from recollectx.claims import Claim
+from recollectx.edges import Relation
+
+MAX_NODES = 500
+
+
+class Bearing(Protocol):
+    """An edge as stored: both ends, its relation."""
+
+    @property
+    def pk(self) -> int: ...
+    @property
+    def src(self) -> int: ...
+    @property
+    def dst(self) -> int: ...
+    @property
+    def relation(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ExplanationNode:
+    """One claim of an explanation. depth: 0 for the one explained.  relation: how it bears on its parent.
+
+    children holds supported_by, contradicted_by and derived_from, and what bears on it by other relations.
+    repeated: it is laid out elsewhere in the tree.
+    """
+
+    belief: Claim
+    depth: int
+    relation: str | None
+    children: tuple["ExplanationNode", ...] = ()
+    repeated: bool = False
+
+    def _by(self, relation: str) -> tuple["ExplanationNode", ...]:
+        return tuple(child for child in self.children if child.relation == relation)
+
+    @property
+    def supported_by(self) -> tuple["ExplanationNode", ...]:
+        """What supports it."""
+        return self._by(Relation.SUPPORTS)
+
+    @property
+    def contradicted_by(self) -> tuple["ExplanationNode", ...]:
+        """What contradicts it."""
+        return self._by(Relation.CONTRADICTS)
+
+    @property
+    def derived_from(self) -> tuple["ExplanationNode", ...]:
+        """What it derives from."""
+        return self._by(Relation.DERIVES)
+
+
+@dataclass(frozen=True, slots=True)
+class ExplanationResult:
+    """An explanation. max_depth_reached: the depth of its deepest claim.  total_nodes: distinct claims in it.
+
+    truncated: more bears on it than the depth or the cap on claims let in.
+    """
+
+    root: ExplanationNode
+    max_depth_reached: int
+    cycle_detected: bool
+    total_nodes: int
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One edge as met from the claim it bears on; mirrored: a contradiction met from its src."""
+
+    other: int
+    relation: str
+    edge: int
+    mirrored: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """Which claims were met at which depth, and the edges between them by the claim they bear on."""
+
+    depths: Mapping[int, int]
+    onto: Mapping[int, Sequence[Step]]
+    truncated: bool
+
+
+def walk(
+    root: int,
+    max_depth: int,
+    neighbours: Callable[[Collection[int]], Iterable[Bearing]],
+    *,
+    max_nodes: int = MAX_NODES,
+) -> Walk:
+    """Breadth first from `root` against the edges; `neighbours` is called once per level.
+
+    neighbours(claims): the edges into these claims and the contradictions out of them.
+    """
+    depths = {root: 0}
+    onto: dict[int, list[Step]] = defaultdict(list)
+    frontier, truncated = [root], False
+    for depth in range(max_depth + 1):
+        edges = list(neighbours(frontier))
+        level = set(frontier)
+        frontier = []
+        for edge in edges:
+            for claim, other in ((edge.dst, edge.src), (edge.src, edge.dst)):
+                mirrored = claim == edge.src
+                if claim not in level or (mirrored and edge.relation != Relation.CONTRADICTS):
+                    continue
+                if other not in depths:
+                    if depth == max_depth or len(depths) >= max_nodes:
+                        truncated = True
+                        continue
+                    depths[other] = depth + 1
+                    frontier.append(other)
+                onto[claim].append(Step(other, edge.relation, edge.pk, mirrored))
+        if not frontier:
+            break
+    return Walk(depths, onto, truncated)
+
+
+def lay_out(root: int, found: Walk, claims: Mapping[int, Claim]) -> ExplanationResult:
+    """The tree of a walk: each claim laid out once, where it is nearest to the root."""
+    laid = {root}
+
+    def node(pk: int, depth: int, relation: str | None, came: int | None) -> ExplanationNode:
+        ahead = []
+        for step in found.onto.get(pk, ()):
+            if step.edge == came or step.other not in claims:
+                continue
+            fresh = step.other not in laid and found.depths[step.other] == depth + 1
+            if fresh:
+                laid.add(step.other)
+            ahead.append((step, fresh))
+        children = tuple(
+            node(step.other, depth + 1, step.relation, step.edge)
+            if fresh
+            else ExplanationNode(claims[step.other], depth + 1, step.relation, repeated=True)
+            for step, fresh in ahead
+        )
+        return ExplanationNode(claims[pk], depth, relation, children)
+
+    return ExplanationResult(
+        root=node(root, 0, None, None),
+        max_depth_reached=max(found.depths.values()),
+        cycle_detected=_has_cycle(found),
+        total_nodes=len(found.depths),
+        truncated=found.truncated,
+    )
+
+
+def _has_cycle(found: Walk) -> bool:
+    """Whether stored edges lead back to a claim on the way; a contradiction read backwards is not one of them."""
+    open_, done = 1, 2
+    state: dict[int, int] = {}
+    for start in found.depths:
+        if start in state:
+            continue
+        state[start] = open_
+        stack = [(start, _stored(found, start))]
+        while stack:
+            pk, rest = stack[-1]
+            for other in rest:
+                if state.get(other) == open_:
+                    return True
+                if other not in state:
+                    state[other] = open_
+                    stack.append((other, _stored(found, other)))
+                    break
+            else:
+                state[pk] = done
+                stack.pop()
+    return False
+
+
+def _stored(found: Walk, pk: int) -> Iterator[int]:
+    return (step.other for step in found.onto.get(pk, ()) if not step.mirrored)

@@ -1,0 +1,526 @@
+"""Memory: the front door. Beliefs in, beliefs out, one scope at a time."""
+
+import builtins
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from recollectx.changes import (
+    Action,
+    Change,
+    Erase,
+    EraseReceipt,
+    Link,
+    Reinforce,
+    Retire,
+    Retract,
+    Revise,
+    Trust,
+    Unlink,
+    WriteResult,
+)
+from recollectx.claims import GLOBAL, Assertion, Claim, EpisodicClaim, SemanticClaim, Status, check_text
+from recollectx.deciding import Decider, RuleDecider, changes_for
+from recollectx.edges import Edge, Relation
+from recollectx.errors import InvalidClaim, InvalidQuery, NotFound, ScopeError
+from recollectx.extractors.base import Extractor
+from recollectx.extractors.phrases import PhraseExtractor
+from recollectx.graph.explanation import ExplanationResult, lay_out, walk
+from recollectx.instants import Instant, to_seconds
+from recollectx.policies.base import Decision, PolicyLike, decide, describe
+from recollectx.propagation import Rule
+from recollectx.query import Query, Recall
+from recollectx.remembering import USER, Message, Reading, claims_of, read_messages, read_text, sessions_of
+from recollectx.storage.journal import moves
+from recollectx.storage.memory_store import MemoryStore
+from recollectx.storage.reading import Identity, Reader
+from recollectx.text import fold_claim
+
+DEFAULT_PATH = "~/.recollectx/memory.db"
+_REVISABLE = frozenset(
+    {
+        "object",
+        "predicate",
+        "summary",
+        "importance",
+        "category",
+        "entities",
+        "metadata",
+        "valid_from",
+        "valid_to",
+        "due_at",
+        "review_after",
+        "session",
+        "position",
+    }
+)
+_REASSERTED = frozenset({"confidence", "evidence"})
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidenceChangeEvent:
+    """One move of a confidence. change_type: contradiction, support or manual.  timestamp: seconds since 1970 UTC.
+
+    caused_by_id: the claim whose change moved it, None where no claim did.
+    """
+
+    claim_id: str
+    old_confidence: float
+    new_confidence: float
+    reason: str
+    change_type: str
+    timestamp: float
+    caused_by_id: str | None = None
+
+
+class Memory:
+    """A memory of one scope. Safe to share between threads.
+
+    storage: a MemoryStore.  scope: what this Memory reads and writes; other scopes are out of its reach except
+    where a call names them.  write_policy: see recollectx.policies.  decider: what a new claim means for known ones.
+    extractor: finds claims in text; None keeps text as it is.
+    """
+
+    def __init__(
+        self,
+        storage: MemoryStore,
+        *,
+        scope: str = GLOBAL,
+        write_policy: PolicyLike | None = None,
+        decider: Decider | None = None,
+        extractor: Extractor | None = None,
+    ) -> None:
+        self.storage = storage
+        self.scope = check_text(scope, "scope")
+        self.policy = write_policy
+        self.decider: Decider = decider or RuleDecider()
+        self.extractor = extractor
+
+    @classmethod
+    def open(
+        cls,
+        path_or_url: str | os.PathLike[str] | None = None,
+        *,
+        scope: str = GLOBAL,
+        write_policy: PolicyLike | None = None,
+        decider: Decider | None = None,
+        extractor: Extractor | None | str = "phrases",
+        rule: Rule | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> "Memory":
+        """A memory on a file, `:memory:` or a database URL; close it, or use it in a `with`.
+
+        path_or_url: None takes RECOLLECTX_DB from the environment, else ~/.recollectx/memory.db.
+        extractor: "phrases" is the English phrase set that needs no model.  rule: see MemoryStore.
+        """
+        if isinstance(extractor, str):
+            if extractor != "phrases":
+                raise InvalidQuery(
+                    f"extractor {extractor!r} is unknown; give 'phrases', an Extractor or None"
+                )
+            extractor = PhraseExtractor()
+        check_text(scope, "scope")
+        target = default_path() if path_or_url is None else path_or_url
+        storage = MemoryStore(target, rule=rule, clock=clock)
+        return cls(storage, scope=scope, write_policy=write_policy, decider=decider, extractor=extractor)
+
+    def close(self) -> None:
+        """Let the database go."""
+        self.storage.close()
+
+    def __enter__(self) -> "Memory":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- writing ---------------------------------------------------------------------------------------------
+
+    def store(self, claim: Claim) -> WriteResult:
+        """Store one claim: policy, then decider, then one transaction."""
+        return self.store_many([claim])[0]
+
+    def store_many(self, claims: Iterable[Claim]) -> builtins.list[WriteResult]:
+        """Store claims in order, in one transaction: an invalid one raises and nothing is written."""
+        placed = [self._place(claim) for claim in claims]
+        results: list[WriteResult] = []
+        refused = [self._refusal(claim) for claim in placed]
+
+        def plan(reader: Reader) -> Iterator[Change]:
+            for claim, reason in zip(placed, refused, strict=True):
+                yield from self._write(reader, claim, reason, None, results)
+
+        self.storage.apply(plan, cause="store")
+        return results
+
+    def remember(
+        self,
+        text_or_messages: str | Sequence[Message],
+        *,
+        scope: str | None = None,
+        source: str | None = None,
+        at: Instant | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> builtins.list[WriteResult]:
+        """Keep what was said and the claims found in it, in one transaction; one result per claim, in order.
+
+        A text is a statement by `source` (default "user"). Messages are mappings with role and content, or with
+        speaker and text; time, session, position and metadata are optional. Each becomes an episode; a turn that is
+        known already is not read again. at: when it was said, default now; a message's own time comes first.
+        """
+        scope = self.scope if scope is None else check_text(scope, "scope")
+        when = self.storage.clock() if at is None else _time(at)
+        extra = dict(metadata or {})
+        if isinstance(text_or_messages, str):
+            check_text(text_or_messages, "text", 10**9)
+            said = source or USER
+            readings = [
+                read_text(
+                    text_or_messages,
+                    source=said,
+                    at=when,
+                    scope=scope,
+                    metadata=extra,
+                    extractor=self.extractor,
+                )
+            ]
+        else:
+            messages = list(text_or_messages)
+            with self.storage.reader() as reader:
+                places = {name: reader.next_position(scope, name) for name in sessions_of(messages)}
+            readings = read_messages(
+                messages,
+                source=source,
+                at=when,
+                scope=scope,
+                metadata=extra,
+                extractor=self.extractor,
+                next_position=places,
+            )
+        return self._keep(readings)
+
+    def _keep(self, readings: Sequence[Reading]) -> builtins.list[WriteResult]:
+        refused = {claim.id: self._refusal(claim) for claim in claims_of(readings)}
+        results: list[WriteResult] = []
+
+        def plan(reader: Reader) -> Iterator[Change]:
+            for reading in readings:
+                turn = None
+                if reading.episode is not None:
+                    episode = reading.episode
+                    yield from self._write(reader, episode, refused[episode.id], None, results)
+                    if results[-1].action == Action.NONE:
+                        continue
+                    turn = results[-1].claim_id
+                for heard in reading.found:
+                    yield from self._write(reader, heard.claim, refused[heard.claim.id], heard.span, results)
+                    claim_id = results[-1].claim_id
+                    if turn is not None and claim_id is not None:
+                        yield Link(Edge(turn, claim_id, Relation.DERIVES))
+
+        self.storage.apply(plan, cause="remember")
+        return results
+
+    def _place(self, claim: Claim) -> Claim:
+        if not isinstance(claim, SemanticClaim | EpisodicClaim):
+            raise InvalidClaim(f"only SemanticClaim and EpisodicClaim can be stored, got {claim!r}")
+        if claim.scope == self.scope:
+            return claim
+        if claim.scope != GLOBAL:
+            raise ScopeError(
+                f"the claim is for scope {claim.scope!r}, this Memory for {self.scope!r}; open one for it"
+            )
+        return replace(claim, scope=self.scope)
+
+    def _refusal(self, claim: Claim) -> str | None:
+        if self.policy is None or decide(self.policy, claim, self) == Decision.ACCEPT:
+            return None
+        return f"refused by {describe(self.policy)}"
+
+    def _write(
+        self,
+        reader: Reader,
+        claim: Claim,
+        refusal: str | None,
+        span: str | None,
+        results: builtins.list[WriteResult],
+    ) -> Iterator[Change]:
+        if refusal is not None:
+            results.append(WriteResult(Action.REJECT, None, (), refusal))
+            return
+        known = reader.resolve(claim.id)
+        if known is not None:
+            claim = self._same_id(reader, known, claim)
+        candidates = reader.candidates(claim.scope, claim)
+        decision = self.decider(claim, candidates, reader.trust(claim.source, claim.scope))
+        changes = changes_for(decision, claim, candidates, now=self.storage.clock(), span=span)
+        if known is not None and decision.target != claim.id:
+            raise InvalidClaim(
+                f"the id {claim.id!r} names a claim that is out of use; store it under a new id"
+            )
+        yield from changes
+        target = decision.target if decision.action in (Action.UPDATE, Action.NONE) else claim.id
+        results.append(WriteResult(decision.action, target, tuple(changes), decision.reason))
+
+    def _same_id(self, reader: Reader, known: Identity, claim: Claim) -> Claim:
+        old = reader.claims([known.pk]).get(known.pk)
+        if old is None or known.scope != claim.scope or fold_claim(old) != fold_claim(claim):
+            raise InvalidClaim(f"the id {claim.id!r} is taken by another claim; leave id out, or use update")
+        return replace(claim, id=known.id)
+
+    def update(self, claim_id: str, **changes: Any) -> WriteResult:
+        """Change fields of a claim; the id stays and both versions are kept in history.
+
+        confidence and evidence replace what its source asserted. Raises NotFound for an unknown id, InvalidClaim
+        for a field that cannot be changed or a value that says the same as another claim.
+        """
+        unknown = set(changes) - _REVISABLE - _REASSERTED
+        if unknown:
+            raise InvalidClaim(
+                f"update cannot change {sorted(unknown)[0]!r}; that would be another claim: store it"
+            )
+        made: list[Change] = []
+
+        def plan(reader: Reader) -> Iterator[Change]:
+            known = self._find(reader, claim_id)
+            old = reader.claims([known.pk])[known.pk]
+            missing = set(changes) - {field.name for field in fields(old)}
+            if missing:
+                raise InvalidClaim(f"a {old.type} claim has no {sorted(missing)[0]}")
+            new = replace(old, **changes)
+            for other in reader.candidates(old.scope, new):
+                if other.current and other.claim.id != old.id and fold_claim(other.claim) == fold_claim(new):
+                    raise InvalidClaim(
+                        f"that says the same as claim {other.claim.id}; forget one of them instead"
+                    )
+            made.append(Revise(new))
+            if _REASSERTED & set(changes):
+                asserted = changes.get("confidence", old.prior if old.prior is not None else old.confidence)
+                made.append(
+                    Reinforce(
+                        old.id,
+                        Assertion(
+                            old.source, asserted, self.storage.clock(), new.evidence, session=new.session
+                        ),
+                        replace=True,
+                    )
+                )
+            yield from made
+
+        self.storage.apply(plan, cause="update")
+        return WriteResult(Action.UPDATE, made[0].claim.id, tuple(made), "revised")  # type: ignore[union-attr]
+
+    def forget(self, claim_id: str) -> WriteResult:
+        """Put a claim out of use: recall leaves it out, it weighs nothing, its history stays."""
+        made: list[Change] = []
+
+        def plan(reader: Reader) -> Iterator[Change]:
+            known = self._find(reader, claim_id)
+            if reader.claims([known.pk])[known.pk].status != Status.RETIRED:
+                made.append(Retire(known.id))
+            yield from made
+
+        self.storage.apply(plan, cause="forget")
+        canonical = self._canonical(claim_id)
+        if not made:
+            return WriteResult(Action.NONE, canonical, (), "it was forgotten already")
+        return WriteResult(Action.DELETE, canonical, tuple(made), "forgotten")
+
+    def erase(self, claim_id: str | None = None, *, scope: str | None = None) -> EraseReceipt:
+        """Remove every word of one claim, or of a whole scope, for good: from the present and from every past.
+
+        What quoted it goes too. The receipt is `pending` while another reader holds old pages of the file.
+        """
+        if (claim_id is None) == (scope is None):
+            raise InvalidClaim("erase takes either the id of a claim or a scope")
+
+        def plan(reader: Reader) -> Iterator[Change]:
+            if claim_id is not None:
+                yield Erase(self._find(reader, claim_id).id)
+                return
+            for known in reader.in_scope(str(scope)):
+                if reader.resolve(known.id) and not reader.identities([known.pk])[known.pk].erased:
+                    yield Erase(known.id)
+
+        done = self.storage.apply(plan, cause="erase")
+        pending = not self.storage.database.truncate_log()
+        return EraseReceipt(done.erased_ids, done.erased_rows, done.at, pending)
+
+    def retract(self, source: str | None, claim_id: str | None = None) -> builtins.list[str]:
+        """Take back what `source` asserted: of one claim, or of all in this scope. Returns the ids it had asserted."""
+        taken: list[str] = []
+
+        def plan(reader: Reader) -> Iterator[Change]:
+            if claim_id is not None:
+                pks = [self._find(reader, claim_id).pk]
+            else:
+                pks = reader.asserted_by(source, self.scope)
+            ids = reader.identities(pks)
+            for pk, assertions in sorted(reader.assertions(pks).items()):
+                if any(assertion.source == source for _, assertion in assertions):
+                    taken.append(ids[pk].id)
+                    yield Retract(ids[pk].id, source)
+
+        self.storage.apply(plan, cause="retract")
+        return taken
+
+    def trust(self, source: str, level: float) -> None:
+        """Say how far `source` is trusted in this scope, in [0, 1]; what it asserted is weighed anew."""
+        change = Trust(check_text(source, "source"), level, self.scope)
+        self.storage.apply([change], cause="trust")
+
+    # -- the graph -------------------------------------------------------------------------------------------
+
+    def add_support(self, src_id: str, dst_id: str, *, strength: float = 1.0) -> WriteResult:
+        """Say that one claim supports another."""
+        return self.relate(src_id, dst_id, Relation.SUPPORTS, strength=strength)
+
+    def add_contradiction(self, src_id: str, dst_id: str, *, strength: float = 1.0) -> WriteResult:
+        """Say that two claims contradict each other."""
+        return self.relate(src_id, dst_id, Relation.CONTRADICTS, strength=strength)
+
+    def relate(
+        self, src_id: str, dst_id: str, relation: str, *, strength: float = 1.0, derivation: str | None = None
+    ) -> WriteResult:
+        """Add an edge: "src supports / contradicts / corrects dst", "dst derives from src", or any plain relation.
+
+        strength: in [0, 1].  derivation: derives edges into one claim that share a name are joint premises.
+        Raises NotFound for an id this scope does not hold; src may be in "global".
+        """
+        made: list[Change] = []
+
+        def plan(reader: Reader) -> Iterator[Change]:
+            src = self._find(reader, src_id, also_global=True)
+            dst = self._find(reader, dst_id)
+            made.append(Link(Edge(src.id, dst.id, relation, strength, derivation)))
+            yield from made
+
+        self.storage.apply(plan, cause="relate")
+        return WriteResult(Action.UPDATE, self._canonical(dst_id), tuple(made), f"{relation} added")
+
+    def unrelate(self, src_id: str, dst_id: str, relation: str) -> WriteResult:
+        """Take an edge away; confidence returns to what it would be without it."""
+        made: list[Change] = []
+
+        def plan(reader: Reader) -> Iterator[Change]:
+            src = self._find(reader, src_id, also_global=True)
+            dst = self._find(reader, dst_id)
+            made.append(Unlink(src.id, dst.id, relation))
+            yield from made
+
+        self.storage.apply(plan, cause="unrelate")
+        return WriteResult(Action.UPDATE, self._canonical(dst_id), tuple(made), f"{relation} removed")
+
+    # -- reading ---------------------------------------------------------------------------------------------
+
+    def recall(self, text: str, k: int = 10, **filters: Any) -> Recall:
+        """The `k` claims that answer `text` best; filters are the fields of Query, `scopes` among them."""
+        return self.storage.recall(self._query(text=text, k=k, **filters))
+
+    def retrieve(self, **filters: Any) -> builtins.list[Claim]:
+        """Every current claim that passes the filters, newest first; filters are the fields of Query."""
+        return self.storage.recall(self._query(**{"k": None, **filters})).claims
+
+    def list(self, limit: int = 50, offset: int = 0, **filters: Any) -> builtins.list[Claim]:
+        """One page of `retrieve`."""
+        return self.retrieve(k=limit, offset=offset, **filters)
+
+    def get(self, claim_id: str) -> Claim | None:
+        """The claim of this id or alias as it reads now; None if this scope holds none."""
+        return self.storage.get(claim_id, scopes=(self.scope,))
+
+    def count(self, **filters: Any) -> int:
+        """How many current claims pass the filters."""
+        return len(self.retrieve(**filters))
+
+    def explain(self, claim_id: str) -> dict[str, Any] | None:
+        """What bears directly on a claim: `belief`, and ids under supported_by, contradicted_by, derived_from,
+        supersedes, superseded_by; `assertions` says who stands behind it. None if this scope holds no such claim."""
+        with self.storage.reader() as reader:
+            known = self._known(reader, claim_id)
+            if known is None:
+                return None
+            claims = reader.claims([known.pk])
+            incoming, outgoing = reader.edges_in([known.pk]), reader.edges_out([known.pk])
+            ids = reader.identities([edge.src for edge in incoming] + [edge.dst for edge in outgoing])
+
+            def sources(relation: str) -> builtins.list[str]:
+                return [ids[edge.src].id for edge in incoming if edge.relation == relation]
+
+            return {
+                "belief": claims[known.pk],
+                "supported_by": sources(Relation.SUPPORTS),
+                "contradicted_by": list(reader.rivals(claims).get(known.pk, ())),
+                "derived_from": sources(Relation.DERIVES),
+                "superseded_by": sources(Relation.SUPERSEDES),
+                "supersedes": [ids[edge.dst].id for edge in outgoing if edge.relation == Relation.SUPERSEDES],
+                "assertions": [assertion for _, assertion in reader.assertions([known.pk]).get(known.pk, ())],
+            }
+
+    def explain_deep(self, claim_id: str, max_depth: int = 3) -> ExplanationResult | None:
+        """What bears on a claim, and on that, down to `max_depth`. None if this scope holds no such claim."""
+        if isinstance(max_depth, bool) or not isinstance(max_depth, int) or max_depth < 0:
+            raise InvalidQuery(f"max_depth must be a whole number from 0, got {max_depth!r}")
+        with self.storage.reader() as reader:
+            known = self._known(reader, claim_id)
+            if known is None:
+                return None
+            found = walk(known.pk, max_depth, reader.bearing)
+            return lay_out(known.pk, found, reader.claims(found.depths))
+
+    def explain_confidence_history(self, claim_id: str) -> builtins.list[ConfidenceChangeEvent]:
+        """Every move of a claim's confidence with its cause, newest first. Raises NotFound."""
+        with self.storage.reader() as reader:
+            known = self._find(reader, claim_id)
+            moved = moves(reader, known.pk)
+            others = reader.identities(move.by for move in moved if move.by is not None)
+        return [
+            ConfidenceChangeEvent(
+                claim_id=known.id,
+                old_confidence=move.old,
+                new_confidence=move.new,
+                reason=move.reason,
+                change_type=move.kind,
+                timestamp=move.at,
+                caused_by_id=None if move.by is None else others[move.by].id,
+            )
+            for move in reversed(moved)
+        ]
+
+    # -- helpers ---------------------------------------------------------------------------------------------
+
+    def _query(self, **given: Any) -> Query:
+        try:
+            return Query(**{"scopes": (self.scope,), **given})
+        except TypeError as error:
+            raise InvalidQuery(f"{error}; filters are the fields of Query") from None
+
+    def _known(self, reader: Reader, claim_id: str, *, also_global: bool = False) -> Identity | None:
+        known = reader.resolve(check_text(claim_id, "id"))
+        reachable = (self.scope, GLOBAL) if also_global else (self.scope,)
+        return None if known is None or known.erased or known.scope not in reachable else known
+
+    def _find(self, reader: Reader, claim_id: str, *, also_global: bool = False) -> Identity:
+        known = self._known(reader, claim_id, also_global=also_global)
+        if known is None:
+            raise NotFound(f"scope {self.scope!r} holds no claim with the id {claim_id!r}")
+        return known
+
+    def _canonical(self, claim_id: str) -> str:
+        with self.storage.reader() as reader:
+            return self._find(reader, claim_id).id
+
+
+def default_path() -> str:
+    """Where a memory lives if nobody says: RECOLLECTX_DB, else ~/.recollectx/memory.db."""
+    return os.environ.get("RECOLLECTX_DB") or str(Path(DEFAULT_PATH).expanduser())
+
+
+def _time(value: Instant) -> float:
+    try:
+        return to_seconds(value, "at")
+    except ValueError as error:
+        raise InvalidClaim(str(error)) from None

@@ -1,0 +1,167 @@
+"""Queries: what is asked of a memory, and what comes back."""
+
+import math
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Final
+
+from recollectx.claims import CURRENT, VALID_CLAIM_TYPES, Category, Claim, Status
+from recollectx.errors import InvalidQuery
+from recollectx.instants import to_seconds
+
+MAX_K = 10_000
+
+
+class AllScopes(Enum):
+    """The type of ALL_SCOPES."""
+
+    ALL = "all scopes"
+
+
+ALL_SCOPES: Final = AllScopes.ALL
+"""Ask every scope: nothing else reads across scopes, no string does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How a hit's score is made; every weight is at least 0.
+
+    neighbours: share of the scores of the turns next to it in its session.
+    confidence, importance: weight of the claim's own numbers beside relevance; 0 leaves order to relevance.
+    recency_bias: exponent of the decay; 0 leaves time out.
+    """
+
+    neighbours: float = 0.35
+    confidence: float = 0.0
+    importance: float = 0.0
+    recency_bias: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("neighbours", "confidence", "importance", "recency_bias"):
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+                raise InvalidQuery(f"weight {name} must be a number from 0, got {value!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One question to a memory; every filter applies before the cut to k.
+
+    text: words to look for; None asks for everything that passes the filters, newest first.
+    scopes: names, or ALL_SCOPES.  status: None means current ones (and, with valid_at, superseded ones).
+    entities: all of them must be on the claim.  metadata: keys with the values they must have.
+    since, until: the claim's created_at, both inclusive.  valid_at: only what held at that time.
+    k: at most this many; None is no cut.  offset: hits to skip.
+    Raises InvalidQuery for a filter that could not be meant.
+    """
+
+    text: str | None = None
+    scopes: tuple[str, ...] | AllScopes = ("global",)
+    type: str | None = None
+    category: Category | None = None
+    status: frozenset[Status] | None = None
+    entities: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    session: str | None = None
+    min_confidence: float = 0.0
+    since: float | None = None
+    until: float | None = None
+    valid_at: float | None = None
+    k: int | None = 10
+    offset: int = 0
+    weights: Weights = field(default_factory=Weights)
+
+    def __post_init__(self) -> None:
+        if self.text is not None and not isinstance(self.text, str):
+            raise InvalidQuery(f"the question must be text, got {self.text!r}")
+        if self.type is not None and self.type not in VALID_CLAIM_TYPES - {""}:
+            raise InvalidQuery(f"type {self.type!r} is none of episodic, semantic")
+        if self.k is not None and (
+            isinstance(self.k, bool) or not isinstance(self.k, int) or not 1 <= self.k <= MAX_K
+        ):
+            raise InvalidQuery(f"k must be a whole number from 1 to {MAX_K:,}, got {self.k!r}")
+        if isinstance(self.offset, bool) or not isinstance(self.offset, int) or self.offset < 0:
+            raise InvalidQuery(f"offset must be a whole number from 0, got {self.offset!r}")
+        if not isinstance(self.min_confidence, int | float) or not 0 <= self.min_confidence <= 1:
+            raise InvalidQuery(f"min_confidence must be in [0, 1], got {self.min_confidence!r}")
+        self._check_sets()
+        for name in ("since", "until", "valid_at"):
+            if getattr(self, name) is not None:
+                try:
+                    object.__setattr__(self, name, to_seconds(getattr(self, name), name))
+                except ValueError as error:
+                    raise InvalidQuery(str(error)) from None
+
+    def _check_sets(self) -> None:
+        if self.scopes is not ALL_SCOPES:
+            names = (self.scopes,) if isinstance(self.scopes, str) else tuple(self.scopes)
+            if not names or any(not isinstance(name, str) or not name for name in names):
+                raise InvalidQuery(f"scopes must be names or ALL_SCOPES, got {self.scopes!r}")
+            object.__setattr__(self, "scopes", names)
+        try:
+            if self.category is not None:
+                object.__setattr__(self, "category", Category(self.category))
+            if self.status is not None:
+                wanted = (self.status,) if isinstance(self.status, str) else self.status
+                object.__setattr__(self, "status", frozenset(Status(name) for name in wanted))
+        except ValueError as error:
+            raise InvalidQuery(str(error)) from None
+        entities = (self.entities,) if isinstance(self.entities, str) else tuple(self.entities)
+        object.__setattr__(self, "entities", entities)
+
+    @property
+    def statuses(self) -> frozenset[Status]:
+        """The statuses that pass."""
+        if self.status is not None:
+            return self.status
+        return CURRENT if self.valid_at is None else CURRENT | {Status.SUPERSEDED}
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a score is made of; a part that had no say is None.
+
+    keyword: BM25 of the claim's own words.  share: of the question's IDF, matched by the claim, in [0, 1].
+    neighbours: what the turns beside it added.  recency: the decay factor, in (0, 1].
+    """
+
+    keyword: float | None = None
+    share: float | None = None
+    neighbours: float | None = None
+    recency: float | None = None
+    confidence: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One claim found. score orders the hits of one recall, in [0, 1].
+
+    disputed_by: ids of current claims that contradict it.
+    """
+
+    claim: Claim
+    score: float
+    parts: Parts
+    disputed_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """The answer to a query: hits, best first. Iterates over them."""
+
+    query: Query
+    hits: tuple[Hit, ...]
+    id: str = field(default_factory=lambda: str(uuid.uuid4()))
+
+    @property
+    def claims(self) -> list[Claim]:
+        """The claims of the hits, in order."""
+        return [hit.claim for hit in self.hits]
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    def __len__(self) -> int:
+        return len(self.hits)

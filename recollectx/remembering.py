@@ -1,0 +1,168 @@
+"""Turns: what was said, put in order and read for claims.
+
+A turn is kept as an episode, word for word; each claim an extractor finds in it derives from that episode and quotes
+the words that say it. A plain text in which nothing is found is kept as a fact that is only text.
+"""
+
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from recollectx.claims import Claim, EpisodicClaim, SemanticClaim
+from recollectx.errors import InvalidClaim, TranscriptError
+from recollectx.extractors.base import Extractor, Turn
+from recollectx.instants import Instant, to_seconds
+
+Message: TypeAlias = Mapping[str, Any]
+USER = "user"
+TEXT_CONFIDENCE = 0.8
+_KNOWN = frozenset(
+    {"speaker", "text", "time", "session", "position", "metadata", "role", "content", "name", "timestamp"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A claim found in a turn, with the words that say it."""
+
+    claim: Claim
+    span: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one turn comes to: the episode (None for a bare fact) and the claims found in it."""
+
+    episode: EpisodicClaim | None
+    found: tuple[Heard, ...]
+
+
+def read_text(
+    text: str, *, source: str, at: float, scope: str, metadata: Mapping[str, Any], extractor: Extractor | None
+) -> Reading:
+    """One plain text, said by `source` at `at` (seconds since 1970 UTC)."""
+    turn = Turn(text, None if source == USER else source, at, None, None)
+    # Whoever is the source may be telling of somebody else: then nobody in the text is the speaker.
+    heard = _heard(turn, source, scope, extractor) or _heard(
+        replace(turn, speaker=None), source, scope, extractor
+    )
+    if heard:
+        return Reading(_episode(turn, text, source, scope, metadata), heard)
+    fact = SemanticClaim.from_text(
+        text,
+        confidence=TEXT_CONFIDENCE,
+        evidence=(text,),
+        created_at=at,
+        source=source,
+        scope=scope,
+        metadata=metadata,
+    )
+    return Reading(None, (Heard(fact, text),))
+
+
+def read_messages(
+    messages: Sequence[Message],
+    *,
+    source: str | None,
+    at: float,
+    scope: str,
+    metadata: Mapping[str, Any],
+    extractor: Extractor | None,
+    next_position: Mapping[str, int],
+) -> list[Reading]:
+    """Turns in order. next_position: where a session goes on, for turns that do not say their place."""
+    own_session = f"session-{uuid.uuid4()}"
+    places: Counter[str] = Counter(next_position)
+    readings = []
+    for number, message in enumerate(messages, 1):
+        where = f"message {number}"
+        _check(message, where)
+        session = str(message.get("session") or own_session)
+        position = message.get("position")
+        if position is None:
+            position = places[session]
+        places[session] = int(position) + 1
+        turn, named, said_by = _turn(message, where, source, at, session, position)
+        summary = f"{named}: {turn.text}" if named else turn.text
+        extra = {**metadata, **(message.get("metadata") or {})}
+        episode = _episode(turn, summary, said_by, scope, extra)
+        readings.append(Reading(episode, _heard(turn, said_by, scope, extractor)))
+    return readings
+
+
+def sessions_of(messages: Iterable[Message]) -> set[str]:
+    """Sessions with turns that do not say their place."""
+    return {
+        str(message["session"])
+        for message in messages
+        if isinstance(message, Mapping) and message.get("session") and message.get("position") is None
+    }
+
+
+def _check(message: Any, where: str) -> None:
+    if not isinstance(message, Mapping):
+        raise TranscriptError(
+            f"{where} is no mapping: {message!r}; give role and content, or speaker and text"
+        )
+    unknown = set(message) - _KNOWN
+    if unknown:
+        raise TranscriptError(
+            f"{where} has the unknown key {sorted(map(str, unknown))[0]!r}; put what is your own under metadata"
+        )
+    text = message.get("text", message.get("content"))
+    if not isinstance(text, str) or not text.strip():
+        raise TranscriptError(f"{where} says nothing: text is {text!r}")
+
+
+def _turn(
+    message: Message, where: str, source: str | None, at: float, session: str, position: int
+) -> tuple[Turn, str | None, str]:
+    """The turn, the name to show before its words, and its source."""
+    role = message.get("role")
+    speaker = message.get("speaker") or message.get("name")
+    when: Instant | None = message.get("time", message.get("timestamp"))
+    try:
+        said_at = at if when is None else to_seconds(when, "time")
+        text = message.get("text", message.get("content"))
+        person = speaker or (source if role in (None, USER) else None)
+        said_by = str(person or role or USER)
+        named = speaker or (None if role in (None, USER) and source is None else said_by)
+        listened = None if said_by == USER else said_by
+        turn = Turn(str(text), listened, said_at, session, position, role)
+    except (InvalidClaim, ValueError) as error:
+        raise TranscriptError(f"{where}: {error}") from None
+    return turn, named, said_by
+
+
+def _episode(turn: Turn, summary: str, source: str, scope: str, metadata: Mapping[str, Any]) -> EpisodicClaim:
+    return EpisodicClaim(
+        summary=summary,
+        confidence=1.0,
+        created_at=turn.said_at,
+        source=source,
+        scope=scope,
+        session=turn.session,
+        position=turn.position,
+        metadata=metadata,
+    )
+
+
+def _heard(turn: Turn, source: str, scope: str, extractor: Extractor | None) -> tuple[Heard, ...]:
+    if extractor is None:
+        return ()
+    return tuple(_placed(finding.claim, finding.span, source, scope) for finding in extractor.find(turn))
+
+
+def _placed(claim: SemanticClaim, span: str, source: str, scope: str) -> Heard:
+    return Heard(replace(claim, source=source, scope=scope), span)
+
+
+def claims_of(readings: Iterable[Reading]) -> Iterator[Claim]:
+    """Every claim of the readings, episodes first in their turn."""
+    for reading in readings:
+        if reading.episode is not None:
+            yield reading.episode
+        for heard in reading.found:
+            yield heard.claim

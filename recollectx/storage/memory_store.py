@@ -1,0 +1,118 @@
+"""MemoryStore: the claims of one database, written by `apply` alone and read through queries.
+
+`apply` takes changes, or a plan: a function that is given a reader inside the write lock and yields changes one by
+one, seeing the effect of those it has yielded. Deciding and writing are then one step that nobody can come between.
+"""
+
+import os
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import IntegrityError
+
+from recollectx.changes import Change, Configure
+from recollectx.claims import Claim
+from recollectx.db.engine import BUSY_SECONDS, Database
+from recollectx.db.migrate import upgrade
+from recollectx.errors import InvalidClaim
+from recollectx.propagation import LogOdds, Rule
+from recollectx.query import Query, Recall
+from recollectx.storage.reading import Reader
+from recollectx.storage.retrieval import CACHE_BYTES, Retriever
+from recollectx.storage.writing import RULE, Writer
+
+Plan: TypeAlias = Callable[[Reader], Iterable[Change]]
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What a transaction came to: its number (0: nothing was to do), how many changes, what was erased."""
+
+    seq: int
+    changes: int
+    erased_ids: tuple[str, ...] = ()
+    erased_rows: int = 0
+    at: float = 0.0
+
+
+class MemoryStore:
+    """Claims on disk. Safe to share between threads; several processes may open one file.
+
+    target: a path, `:memory:` or a database URL.  rule: how confidence follows from the graph; None takes what the
+    database holds (LogOdds in a new one), another rule re-solves everything in one recorded transaction.
+    busy_seconds: how long to wait for another process's write.  cache_bytes: see Retriever.
+    """
+
+    def __init__(
+        self,
+        target: str | os.PathLike[str] | URL,
+        *,
+        rule: Rule | None = None,
+        clock: Callable[[], float] = time.time,
+        busy_seconds: float = BUSY_SECONDS,
+        cache_bytes: int = CACHE_BYTES,
+    ) -> None:
+        self.database = Database.open(target, busy_seconds=busy_seconds)
+        self.clock = clock
+        try:
+            upgrade(self.database)
+            self.retriever = Retriever(self.database, cache_bytes=cache_bytes)
+            if rule is not None and self.rule() != rule:
+                self.apply([Configure(RULE, rule.settings())], cause="configure")
+        except BaseException:
+            self.database.close()
+            raise
+        self._closed = False
+
+    def close(self) -> None:
+        """Let the file go; a second call does nothing."""
+        if not self._closed:
+            self._closed = True
+            self.retriever.clear()
+            self.database.close()
+
+    def apply(self, changes: Iterable[Change] | Plan, *, cause: str) -> Applied:
+        """Make all changes in one transaction, or none. The only code that writes.
+
+        Raises what a change or plan raises, after rolling back; DatabaseBusy if another writer holds on too long.
+        """
+        try:
+            with self.database.write() as conn:
+                writer = Writer(conn, clock=self.clock, cause=cause)
+                for change in changes(writer.reader) if callable(changes) else changes:
+                    writer.make(change)
+                if not writer.count:
+                    return Applied(0, 0)
+                writer.finish()
+        except IntegrityError as error:
+            raise InvalidClaim(f"the database refused the change: {error.orig}") from error
+        return Applied(
+            writer.seq, writer.count, tuple(writer.erased_ids), writer.erased_rows, writer.at / 1e6
+        )
+
+    @contextmanager
+    def reader(self) -> Iterator[Reader]:
+        """A reader that sees one moment of the database."""
+        with self.database.read() as conn:
+            yield Reader(conn)
+
+    def rule(self) -> Rule:
+        """How confidence follows from the graph in this database."""
+        with self.reader() as reader:
+            return reader.rule() or LogOdds()
+
+    def recall(self, query: Query) -> Recall:
+        """The hits of a query, best first."""
+        return self.retriever.answer(query, self.clock())
+
+    def get(self, claim_id: str, *, scopes: Collection[str] | None = None) -> Claim | None:
+        """The claim of this id or alias as it reads now; None if there is none (in `scopes`)."""
+        with self.reader() as reader:
+            known = reader.resolve(claim_id)
+            if known is None or (scopes is not None and known.scope not in scopes):
+                return None
+            return reader.claims([known.pk]).get(known.pk)

@@ -1,0 +1,362 @@
+"""Reading claims, edges and trust as they stand, on one connection.
+
+Claims are integer keys in here; ids are for people and are resolved at the border.
+"""
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import BindParameter, Connection, and_, bindparam, func, or_, select
+from sqlalchemy.sql import Executable
+
+from recollectx.claims import CURRENT, GLOBAL, Assertion, Claim, EpisodicClaim, SemanticClaim
+from recollectx.db.tables import (
+    AliasRow,
+    AssertionRow,
+    ClaimRow,
+    EdgeRow,
+    RevisionRow,
+    SettingRow,
+    TextRow,
+    TrustRow,
+)
+from recollectx.deciding import Candidate
+from recollectx.edges import Relation
+from recollectx.instants import from_micros
+from recollectx.propagation import Rule, Voice, rule_from, strongest
+from recollectx.text import fold_claim, slot
+
+CHUNK = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Which claim an id means."""
+
+    pk: int
+    id: str
+    scope: str
+    erased: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEdge:
+    """An edge between claim keys."""
+
+    pk: int
+    src: int
+    dst: int
+    relation: str
+    strength: float
+    derivation: str | None
+
+
+def said_hash(scope: str, claim: Claim) -> int:
+    """63 bits that equal claims of one scope share."""
+    return _hash(scope, claim.type, fold_claim(claim))
+
+
+def slot_hash(scope: str, claim: Claim) -> int | None:
+    """63 bits that values of the same thing share; None for what is no value of anything."""
+    if not isinstance(claim, SemanticClaim) or not claim.subject:
+        return None
+    return _hash(scope, "slot", slot(claim))
+
+
+def _hash(*parts: str) -> int:
+    digest = hashlib.blake2b("\x1e".join(parts).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> 1
+
+
+def chunks(items: Collection[Any], size: int = CHUNK) -> Iterator[list[Any]]:
+    """`items` in lists that fit one IN (...)."""
+    listed = list(items)
+    for start in range(0, len(listed), size):
+        yield listed[start : start + size]
+
+
+_KEYS: BindParameter[Any] = bindparam("keys", expanding=True)
+_IDENTITY = select(ClaimRow.pk, ClaimRow.id, ClaimRow.scope, ClaimRow.erased)
+_BY_ID = _IDENTITY.where(ClaimRow.id == bindparam("id"))
+_BY_ALIAS = _IDENTITY.join(AliasRow, AliasRow.claim == ClaimRow.pk).where(
+    AliasRow.id == bindparam("id"), AliasRow.tx_to.is_(None)
+)
+_BY_KEYS = _IDENTITY.where(ClaimRow.pk.in_(_KEYS))
+_CLAIMS = (
+    select(
+        ClaimRow.pk,
+        ClaimRow.id,
+        ClaimRow.scope,
+        ClaimRow.type,
+        ClaimRow.created_at,
+        ClaimRow.confidence,
+        TextRow.subject,
+        TextRow.predicate,
+        TextRow.object,
+        RevisionRow.importance,
+        RevisionRow.category,
+        RevisionRow.status,
+        RevisionRow.basis,
+        RevisionRow.entities,
+        RevisionRow.meta,
+        RevisionRow.valid_from,
+        RevisionRow.valid_to,
+        RevisionRow.due_at,
+        RevisionRow.review_after,
+        RevisionRow.session,
+        RevisionRow.position,
+    )
+    .join(RevisionRow, RevisionRow.claim == ClaimRow.pk)
+    .join(TextRow, TextRow.pk == RevisionRow.text)
+    .where(ClaimRow.pk.in_(_KEYS), RevisionRow.tx_to.is_(None))
+)
+_ASSERTIONS = (
+    select(AssertionRow)
+    .where(AssertionRow.claim.in_(_KEYS), AssertionRow.tx_to.is_(None))
+    .order_by(AssertionRow.pk)
+    .with_only_columns(
+        AssertionRow.pk,
+        AssertionRow.claim,
+        AssertionRow.source,
+        AssertionRow.confidence,
+        AssertionRow.evidence,
+        AssertionRow.span,
+        AssertionRow.said_at,
+        AssertionRow.session,
+        AssertionRow.times,
+    )
+)
+_EDGE = select(
+    EdgeRow.pk, EdgeRow.src, EdgeRow.dst, EdgeRow.relation, EdgeRow.strength, EdgeRow.derivation
+).where(EdgeRow.tx_to.is_(None))
+_EDGES_IN = _EDGE.where(EdgeRow.dst.in_(_KEYS)).order_by(EdgeRow.pk)
+_EDGES_OUT = _EDGE.where(EdgeRow.src.in_(_KEYS)).order_by(EdgeRow.pk)
+_BEARING = _EDGE.where(
+    or_(EdgeRow.dst.in_(_KEYS), and_(EdgeRow.src.in_(_KEYS), EdgeRow.relation == Relation.CONTRADICTS))
+)
+_IN_SCOPE = _IDENTITY.where(ClaimRow.scope == bindparam("scope"), ClaimRow.erased.is_(None)).order_by(
+    ClaimRow.pk
+)
+_LIVE_IN_SCOPE = (
+    select(AssertionRow.claim)
+    .join(ClaimRow, ClaimRow.pk == AssertionRow.claim)
+    .where(AssertionRow.tx_to.is_(None), ClaimRow.scope == bindparam("scope"))
+    .distinct()
+    .order_by(AssertionRow.claim)
+)
+_ASSERTED_BY = _LIVE_IN_SCOPE.where(AssertionRow.source == bindparam("source"))
+_ASSERTED_BY_NOBODY = _LIVE_IN_SCOPE.where(AssertionRow.source.is_(None))
+_ALIKE = (
+    select(TextRow.claim)
+    .join(RevisionRow, RevisionRow.text == TextRow.pk)
+    .where(
+        RevisionRow.tx_to.is_(None), or_(TextRow.said == bindparam("said"), TextRow.slot == bindparam("slot"))
+    )
+    .order_by(TextRow.claim)
+)
+_TRUST = select(TrustRow.source, TrustRow.level, TrustRow.scope).where(
+    TrustRow.source.in_(_KEYS),
+    TrustRow.tx_to.is_(None),
+    or_(TrustRow.scope.is_(None), TrustRow.scope == bindparam("scope")),
+)
+_NEXT_POSITION = (
+    select(func.max(RevisionRow.position))
+    .join(ClaimRow, ClaimRow.pk == RevisionRow.claim)
+    .where(
+        ClaimRow.scope == bindparam("scope"),
+        RevisionRow.session == bindparam("session"),
+        RevisionRow.tx_to.is_(None),
+    )
+)
+_RULE = select(SettingRow.value).where(SettingRow.name == "rule", SettingRow.tx_to.is_(None))
+_SCOPES = select(ClaimRow.scope).distinct().where(ClaimRow.erased.is_(None)).order_by(ClaimRow.scope)
+
+
+def _seconds(micros: int | None) -> float | None:
+    return None if micros is None else from_micros(micros)
+
+
+class Reader:
+    """What is believed now. `flush` runs before each query: a writer's pending rows become visible."""
+
+    def __init__(self, conn: Connection, flush: Callable[[], None] = lambda: None) -> None:
+        self.conn = conn
+        self._flush = flush
+        self._trust: dict[tuple[str, str], float] = {}
+
+    def _rows(self, statement: Executable, **params: Any) -> Sequence[Any]:
+        self._flush()
+        return self.conn.execute(statement, params).all()
+
+    def rows_in(self, statement: Executable, keys: Iterable[Any], **params: Any) -> Iterator[Any]:
+        """Rows of a statement with an expanding parameter `keys`, asked in chunks."""
+        for chunk in chunks(list(dict.fromkeys(keys))):
+            yield from self._rows(statement, keys=chunk, **params)
+
+    def resolve(self, claim_id: str) -> Identity | None:
+        """The claim that `claim_id` names, directly or as an alias; None if there is none."""
+        for statement in (_BY_ID, _BY_ALIAS):
+            for row in self._rows(statement, id=claim_id):
+                return Identity(row.pk, row.id, row.scope, row.erased is not None)
+        return None
+
+    def identities(self, pks: Iterable[int]) -> dict[int, Identity]:
+        """Ids and scopes by key."""
+        return {
+            row.pk: Identity(row.pk, row.id, row.scope, row.erased is not None)
+            for row in self.rows_in(_BY_KEYS, pks)
+        }
+
+    def claims(self, pks: Iterable[int]) -> dict[int, Claim]:
+        """Claims as they read now, by key; erased ones are absent."""
+        rows = list(self.rows_in(_CLAIMS, pks))
+        assertions = self.assertions(row.pk for row in rows)
+        trusts = self.trusts(
+            {(voice.source, row.scope) for row in rows for _, voice in assertions.get(row.pk, ())}
+        )
+        return {
+            row.pk: _claim(row, [voice for _, voice in assertions.get(row.pk, ())], trusts) for row in rows
+        }
+
+    def assertions(self, pks: Iterable[int]) -> dict[int, list[tuple[int, Assertion]]]:
+        """Open assertions by claim, each with its row key, oldest first."""
+        found: dict[int, list[tuple[int, Assertion]]] = defaultdict(list)
+        for row in self.rows_in(_ASSERTIONS, pks):
+            assertion = Assertion(
+                source=row.source,
+                confidence=row.confidence,
+                said_at=from_micros(row.said_at),
+                evidence=tuple(json.loads(row.evidence)) if row.evidence else (),
+                span=row.span,
+                session=row.session,
+                times=row.times,
+            )
+            found[row.claim].append((row.pk, assertion))
+        return found
+
+    def edges_in(self, pks: Iterable[int]) -> list[StoredEdge]:
+        """Live edges into these claims, oldest first."""
+        return [StoredEdge(*row) for row in self.rows_in(_EDGES_IN, pks)]
+
+    def edges_out(self, pks: Iterable[int]) -> list[StoredEdge]:
+        """Live edges out of these claims, oldest first."""
+        return [StoredEdge(*row) for row in self.rows_in(_EDGES_OUT, pks)]
+
+    def bearing(self, pks: Collection[int]) -> list[StoredEdge]:
+        """Live edges into these claims and contradictions out of them, in one query per batch."""
+        found = {edge.pk: edge for edge in (StoredEdge(*row) for row in self.rows_in(_BEARING, pks))}
+        return [found[pk] for pk in sorted(found)]
+
+    def rivals(self, claims: Mapping[int, Claim]) -> dict[int, tuple[str, ...]]:
+        """Ids of the current claims that contradict each of these, from its own scope or from global."""
+        pairs = set()
+        for edge in self.bearing(claims):
+            if edge.relation == Relation.CONTRADICTS:
+                pairs |= {(edge.dst, edge.src), (edge.src, edge.dst)}
+        others = self.claims(other for pk, other in pairs if pk in claims)
+        found: dict[int, tuple[str, ...]] = {}
+        for pk, other in sorted(pair for pair in pairs if pair[0] in claims):
+            rival = others.get(other)
+            if rival and rival.status in CURRENT and rival.scope in (claims[pk].scope, GLOBAL):
+                found[pk] = (*found.get(pk, ()), rival.id)
+        return found
+
+    def in_scope(self, scope: str) -> list[Identity]:
+        """Every claim of `scope` that is not erased, oldest first."""
+        return [Identity(row.pk, row.id, row.scope, False) for row in self._rows(_IN_SCOPE, scope=scope)]
+
+    def asserted_by(self, source: str | None, scope: str) -> list[int]:
+        """Claims of `scope` that `source` stands behind."""
+        statement = _ASSERTED_BY_NOBODY if source is None else _ASSERTED_BY
+        named = {} if source is None else {"source": source}
+        return [row.claim for row in self._rows(statement, scope=scope, **named)]
+
+    def candidates(self, scope: str, claim: Claim) -> list[Candidate]:
+        """Known claims of `scope` that say the same as `claim` or give a value to the same thing."""
+        rows = self._rows(_ALIKE, said=said_hash(scope, claim), slot=slot_hash(scope, claim) or -1)
+        pks = [row.claim for row in rows]
+        claims, assertions = self.claims(pks), self.assertions(pks)
+        return [
+            Candidate(
+                claims[pk], {voice.source: self.trust(voice.source, scope) for _, voice in assertions[pk]}
+            )
+            for pk in dict.fromkeys(pks)
+            if pk in claims and claims[pk].scope == scope
+        ]
+
+    def trust(self, source: str | None, scope: str) -> float:
+        """How far `source` is trusted in `scope`, in [0, 1]; 1 unless something else was said."""
+        return self.trusts([(source, scope)])[source, scope]
+
+    def trusts(self, wanted: Iterable[tuple[str | None, str]]) -> dict[tuple[str | None, str], float]:
+        """Trust by (source, scope): the scope's own level, else the one for everywhere, else 1."""
+        wanted = set(wanted)
+        missing: dict[str, set[str]] = defaultdict(set)
+        for source, scope in wanted:
+            if source is not None and (source, scope) not in self._trust:
+                missing[scope].add(source)
+        for scope, sources in missing.items():
+            own: dict[str, float] = {}
+            everywhere: dict[str, float] = {}
+            for row in self.rows_in(_TRUST, sorted(sources), scope=scope):
+                (everywhere if row.scope is None else own)[row.source] = row.level
+            for source in sources:
+                self._trust[source, scope] = own.get(source, everywhere.get(source, 1.0))
+        return {
+            (source, scope): 1.0 if source is None else self._trust[source, scope] for source, scope in wanted
+        }
+
+    def forget_trust(self) -> None:
+        """Read trust anew: it was changed."""
+        self._trust.clear()
+
+    def next_position(self, scope: str, session: str) -> int:
+        """The place after the last turn of a session, from 0."""
+        last = self._rows(_NEXT_POSITION, scope=scope, session=session)[0][0]
+        return 0 if last is None else last + 1
+
+    def rule(self) -> Rule | None:
+        """How confidence follows from the graph, as the database keeps it; None in a new one."""
+        rows = self._rows(_RULE)
+        return rule_from(json.loads(rows[0].value)) if rows else None
+
+    def scopes(self) -> list[str]:
+        """Every scope that holds a claim, sorted."""
+        return [row.scope for row in self._rows(_SCOPES)]
+
+
+def _claim(row: Any, voices: list[Assertion], trusts: dict[tuple[str | None, str], float]) -> Claim:
+    best = strongest(
+        [Voice(voice.source, voice.confidence, trusts[voice.source, row.scope]) for voice in voices]
+    )
+    evidence = dict.fromkeys(piece for voice in voices for piece in voice.evidence)
+    shared: dict[str, Any] = {
+        "id": row.id,
+        "confidence": row.confidence,
+        "importance": row.importance,
+        "evidence": tuple(evidence),
+        "created_at": from_micros(row.created_at),
+        "last_reinforced_at": max((voice.said_at for voice in voices), default=from_micros(row.created_at)),
+        "support_count": sum(voice.times for voice in voices),
+        "scope": row.scope,
+        "entities": tuple(json.loads(row.entities)) if row.entities else (),
+        "category": row.category,
+        "status": row.status,
+        "source": best.source if best else None,
+        "basis": row.basis,
+        "valid_from": _seconds(row.valid_from),
+        "valid_to": _seconds(row.valid_to),
+        "due_at": _seconds(row.due_at),
+        "review_after": _seconds(row.review_after),
+        "session": row.session,
+        "position": row.position,
+        "metadata": json.loads(row.meta) if row.meta else {},
+        "prior": best.confidence if best else None,
+    }
+    if row.type == "episodic":
+        return EpisodicClaim(summary=row.object, **shared)
+    return SemanticClaim(subject=row.subject, predicate=row.predicate, object=row.object, **shared)

@@ -1,0 +1,173 @@
+"""Retrieval: one read path from a Query to a Recall.
+
+Each scope that is asked gets an index in memory, built from SQL the first time and brought up to the last change
+before every answer. The index finds and orders; SQL is asked only for the claims that are returned.
+"""
+
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import bindparam, func, select
+
+from recollectx.db.engine import Database
+from recollectx.db.tables import ChangeRow, ClaimRow, RevisionRow, TextRow
+from recollectx.instants import from_micros
+from recollectx.query import ALL_SCOPES, Hit, Query, Recall
+from recollectx.ranking import Ranked, Row, ScopeIndex
+from recollectx.storage.reading import Reader
+
+CACHE_BYTES = 512 * 2**20
+
+_LAST_CHANGE = select(func.max(ChangeRow.n))
+_CHANGED = (
+    select(ChangeRow.claim)
+    .where(
+        ChangeRow.scope == bindparam("scope"), ChangeRow.n > bindparam("after"), ChangeRow.claim.is_not(None)
+    )
+    .distinct()
+)
+_ROW = (
+    select(
+        ClaimRow.pk,
+        ClaimRow.type,
+        ClaimRow.confidence,
+        ClaimRow.created_at,
+        TextRow.tokens,
+        RevisionRow.importance,
+        RevisionRow.category,
+        RevisionRow.status,
+        RevisionRow.entities,
+        RevisionRow.meta,
+        RevisionRow.valid_from,
+        RevisionRow.valid_to,
+        RevisionRow.session,
+        RevisionRow.position,
+    )
+    .join(RevisionRow, RevisionRow.claim == ClaimRow.pk)
+    .join(TextRow, TextRow.pk == RevisionRow.text)
+    .where(RevisionRow.tx_to.is_(None))
+)
+_WHOLE_SCOPE = _ROW.where(ClaimRow.scope == bindparam("scope")).order_by(ClaimRow.pk)
+_BY_KEYS = _ROW.where(ClaimRow.pk.in_(bindparam("keys", expanding=True))).order_by(ClaimRow.pk)
+
+
+def _index_row(row: Any) -> Row:
+    return Row(
+        claim=row.pk,
+        tokens=row.tokens,
+        type=row.type,
+        category=row.category,
+        status=row.status,
+        confidence=row.confidence,
+        importance=row.importance,
+        created_at=from_micros(row.created_at),
+        valid_from=from_micros(row.created_at if row.valid_from is None else row.valid_from),
+        valid_to=None if row.valid_to is None else from_micros(row.valid_to),
+        session=row.session,
+        position=row.position,
+        entities=tuple(json.loads(row.entities)) if row.entities else (),
+        metadata=json.loads(row.meta) if row.meta else {},
+    )
+
+
+class _Held:
+    """The index of one scope, the last change it knows, and the lock of both."""
+
+    def __init__(self) -> None:
+        self.index = ScopeIndex()
+        self.at: int | None = None
+        self.lock = threading.Lock()
+
+    def catch_up(self, reader: Reader, scope: str) -> None:
+        last = reader.conn.execute(_LAST_CHANGE).scalar() or 0
+        if self.at is None:
+            for row in reader.conn.execute(_WHOLE_SCOPE, {"scope": scope}):
+                self.index.put(_index_row(row))
+        elif last > self.at:
+            changed = [row.claim for row in reader.conn.execute(_CHANGED, {"scope": scope, "after": self.at})]
+            found = {row.pk: row for row in reader.rows_in(_BY_KEYS, changed)}
+            for pk in sorted(changed):
+                if pk in found:
+                    self.index.put(_index_row(found[pk]))
+                else:
+                    self.index.drop(pk)
+        self.at = last
+
+
+class Retriever:
+    """Answers queries over one database; safe to share between threads.
+
+    cache_bytes: about how much memory the indexes of all scopes may take; the least recently asked go first.
+    """
+
+    def __init__(self, database: Database, *, cache_bytes: int = CACHE_BYTES) -> None:
+        self._database = database
+        self._cache_bytes = cache_bytes
+        self._held: OrderedDict[str, _Held] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def answer(self, query: Query, now: float) -> Recall:
+        """The hits of `query`, best first. now: seconds since 1970 UTC."""
+        scopes = self._scopes(query)
+        found: list[tuple[Hit, int]] = []
+        for scope in scopes:
+            with self._ready(scope) as (index, reader):
+                ranked = index.search(query, now)
+                found.extend(_hits(reader, ranked))
+        if len(scopes) > 1:
+            found.sort(key=lambda pair: _order(query, *pair))
+        end = None if query.k is None else query.offset + query.k
+        return Recall(query, tuple(hit for hit, _ in found[query.offset : end]))
+
+    def _scopes(self, query: Query) -> list[str]:
+        if query.scopes is not ALL_SCOPES:
+            return list(dict.fromkeys(query.scopes))
+        with self._database.read() as conn:
+            return Reader(conn).scopes()
+
+    @contextmanager
+    def _ready(self, scope: str) -> Iterator[tuple[ScopeIndex, Reader]]:
+        """The index of `scope` up to date with a reader that sees the same moment."""
+        with self._lock:
+            held = self._held.setdefault(scope, _Held())
+            self._held.move_to_end(scope)
+        # The lock comes first: the snapshot taken under it is at least as new as what the index already holds.
+        with held.lock, self._database.read() as conn:
+            reader = Reader(conn)
+            held.catch_up(reader, scope)
+            yield held.index, reader
+        self._shrink(keep=scope)
+
+    def _shrink(self, keep: str) -> None:
+        with self._lock:
+            total = sum(held.index.nbytes for held in self._held.values())
+            for scope in list(self._held):
+                if total <= self._cache_bytes:
+                    return
+                if scope != keep:
+                    total -= self._held.pop(scope).index.nbytes
+
+    def clear(self) -> None:
+        """Let every index go; they are built again when asked."""
+        with self._lock:
+            self._held.clear()
+
+
+def _order(query: Query, hit: Hit, pk: int) -> tuple[float, ...]:
+    if query.text is None:
+        return (-hit.claim.created_at, -pk)
+    return (-hit.score, -hit.claim.confidence, -hit.claim.created_at, -pk)
+
+
+def _hits(reader: Reader, ranked: list[Ranked]) -> list[tuple[Hit, int]]:
+    claims = reader.claims(found.claim for found in ranked)
+    disputed = reader.rivals(claims)
+    return [
+        (Hit(claims[found.claim], found.score, found.parts, disputed.get(found.claim, ())), found.claim)
+        for found in ranked
+        if found.claim in claims
+    ]

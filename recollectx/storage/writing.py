@@ -1,0 +1,508 @@
+"""Carrying out changes: the only code that writes rows.
+
+A Writer lives inside one transaction. Each change is made as rows of the current transaction number, logged by ids,
+and noted as having shaken some claims. `finish` then decides which claims still stand, solves the belief graph
+around what was shaken, and records every confidence that moved with the change that moved it.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, cast
+
+from sqlalchemy import Connection, Table, func, select, update
+
+from recollectx import changes as ch
+from recollectx.claims import (
+    CURRENT,
+    Assertion,
+    Basis,
+    Claim,
+    EpisodicClaim,
+    SemanticClaim,
+    Status,
+    check_unit,
+)
+from recollectx.db.statements import insert_rows
+from recollectx.db.tables import (
+    AliasRow,
+    AssertionRow,
+    ChangeRow,
+    ClaimRow,
+    EdgeRow,
+    RevisionRow,
+    SettingRow,
+    StrengthRow,
+    TextRow,
+    TrustRow,
+    Tx,
+)
+from recollectx.edges import EPISTEMIC, Edge, Relation
+from recollectx.errors import InvalidClaim, NotFound, ScopeError
+from recollectx.instants import to_micros
+from recollectx.propagation import Belief, LogOdds, Node, Rule, Voice, rule_from
+from recollectx.solving import settle
+from recollectx.storage.belief import StoredGraph, restand
+from recollectx.storage.erasing import erase_rows, unquote
+from recollectx.storage.reading import Reader, said_hash, slot_hash
+from recollectx.text import tokens
+
+_TABLES = (ClaimRow, TextRow, RevisionRow, AssertionRow, AliasRow, EdgeRow, TrustRow, SettingRow, ChangeRow)
+RULE = "rule"
+
+
+def _table(mapped: type) -> Table:
+    return cast(Table, mapped.__table__)  # type: ignore[attr-defined]
+
+
+def _json(value: Any) -> str | None:
+    return json.dumps(value, ensure_ascii=False) if value else None
+
+
+def _micros(seconds: float | None) -> int | None:
+    return None if seconds is None else to_micros(seconds)
+
+
+class Writer:
+    """The rows of one transaction. `seq` and `at` (microseconds) are its place on the two clocks."""
+
+    def __init__(self, conn: Connection, *, clock: Callable[[], float], cause: str) -> None:
+        self.conn = conn
+        self.reader = Reader(conn, self.flush)
+        last = conn.execute(select(Tx.seq, Tx.at).order_by(Tx.seq.desc()).limit(1)).first()
+        self.seq = last.seq + 1 if last else 1
+        self.at = max(to_micros(clock(), "the clock"), last.at if last else 0)
+        self._cause = cause
+        self._pending: dict[type, list[dict[str, Any]]] = {mapped: [] for mapped in _TABLES}
+        self._next: dict[type, int] = {}
+        self._dirty: dict[int, int] = {}
+        self._shaken: dict[int, int] = {}
+        self._unsure: set[int] = set()
+        self._strengths: dict[int, dict[str, Any]] = {}
+        self.count = 0
+        self.erased_rows = 0
+        self.erased_ids: list[str] = []
+        self.rule: Rule = LogOdds()
+        stored = self.reader.rule()
+        if stored is not None:
+            self.rule = stored
+        else:
+            self._configure(ch.Configure(RULE, self.rule.settings()))
+
+    # -- rows ------------------------------------------------------------------------------------------------
+
+    def flush(self) -> None:
+        """Write the pending rows, parents first."""
+        for mapped, rows in self._pending.items():
+            if rows:
+                self._pending[mapped] = []
+                insert_rows(self.conn, _table(mapped), rows)
+
+    def _key(self, mapped: type, column: str = "pk") -> int:
+        if mapped not in self._next:
+            self.flush()
+            highest = self.conn.execute(select(func.max(_table(mapped).c[column]))).scalar()
+            self._next[mapped] = (highest or 0) + 1
+        key = self._next[mapped]
+        self._next[mapped] += 1
+        return key
+
+    def _add(self, mapped: type, **row: Any) -> int:
+        row["pk"] = self._key(mapped)
+        self._pending[mapped].append(row)
+        return int(row["pk"])
+
+    def _close(self, mapped: type, pk: int) -> None:
+        self.flush()
+        table = _table(mapped)
+        self.conn.execute(update(table).where(table.c.pk == pk).values(tx_to=self.seq))
+
+    def _log(
+        self,
+        kind: str,
+        scope: str | None,
+        claim: int | None,
+        other: int | None = None,
+        detail: str | None = None,
+    ) -> int:
+        n = self._key(ChangeRow, "n")
+        self._pending[ChangeRow].append(
+            {
+                "n": n,
+                "seq": self.seq,
+                "scope": scope,
+                "kind": kind,
+                "claim": claim,
+                "other": other,
+                "detail": detail,
+            }
+        )
+        return n
+
+    # -- changes ---------------------------------------------------------------------------------------------
+
+    def make(self, change: ch.Change) -> None:
+        """Carry out one change."""
+        _MAKE[type(change)](self, change)
+        self.count += 1
+
+    def _find(self, claim_id: str) -> tuple[int, str]:
+        found = self.reader.resolve(claim_id)
+        if found is None or found.erased:
+            raise NotFound(f"no claim has the id {claim_id!r}")
+        return found.pk, found.scope
+
+    def _assert(self, change: ch.Assert) -> None:
+        claim, assertion = change.claim, change.assertion
+        if not isinstance(claim, SemanticClaim | EpisodicClaim):
+            raise InvalidClaim(
+                f"a {type(claim).__name__} cannot be stored; build a SemanticClaim or an EpisodicClaim"
+            )
+        trust = self.reader.trust(assertion.source, claim.scope)
+        voice = Voice(assertion.source, assertion.confidence, trust)
+        belief = self.rule.local(Node(0, (voice,), (), claim.basis == Basis.DERIVED, True), _no_peers)
+        pk = self._key(ClaimRow)
+        self._pending[ClaimRow].append(
+            {
+                "pk": pk,
+                "id": claim.id,
+                "scope": claim.scope,
+                "type": claim.type,
+                "created_at": to_micros(claim.created_at),
+                "strength": belief.strength,
+                "confidence": belief.confidence,
+                "erased": None,
+            }
+        )
+        n = self._log("assert", claim.scope, pk)
+        self._revision(pk, self._text(pk, claim), claim)
+        self._assertion(pk, assertion)
+        self._strength(pk, belief, n)
+        if claim.basis == Basis.DERIVED:
+            self._unsure.add(pk)
+
+    def _text(self, pk: int, claim: Claim) -> int:
+        semantic = claim if isinstance(claim, SemanticClaim) else None
+        return self._add(
+            TextRow,
+            claim=pk,
+            said=said_hash(claim.scope, claim),
+            slot=slot_hash(claim.scope, claim),
+            subject=semantic.subject if semantic else None,
+            predicate=semantic.predicate if semantic else None,
+            object=semantic.object if semantic else claim.text,
+            tokens=" ".join(tokens(claim.text)),
+        )
+
+    def _revision(self, pk: int, text: int, claim: Claim) -> None:
+        self._add(
+            RevisionRow,
+            claim=pk,
+            text=text,
+            importance=claim.importance,
+            category=claim.category,
+            status=claim.status,
+            basis=claim.basis,
+            entities=_json(claim.entities),
+            meta=_json(claim.metadata),
+            valid_from=_micros(claim.valid_from),
+            valid_to=_micros(claim.valid_to),
+            due_at=_micros(claim.due_at),
+            review_after=_micros(claim.review_after),
+            session=claim.session,
+            position=claim.position,
+            tx_from=self.seq,
+            tx_to=None,
+        )
+
+    def _assertion(self, pk: int, assertion: Assertion) -> None:
+        self._add(
+            AssertionRow,
+            claim=pk,
+            source=assertion.source,
+            confidence=assertion.confidence,
+            evidence=_json(assertion.evidence),
+            span=assertion.span,
+            said_at=to_micros(assertion.said_at),
+            session=assertion.session,
+            times=assertion.times,
+            tx_from=self.seq,
+            tx_to=None,
+        )
+
+    def _reinforce(self, change: ch.Reinforce) -> None:
+        pk, scope = self._find(change.claim_id)
+        new = change.assertion
+        for row, old in self.reader.assertions([pk]).get(pk, ()):
+            if old.source == new.source:
+                self._close(AssertionRow, row)
+                new = new if change.replace else _united(old, new)
+        self._assertion(pk, new)
+        self._shake(pk, self._log("reinforce", scope, pk))
+
+    def _retract(self, change: ch.Retract) -> None:
+        pk, scope = self._find(change.claim_id)
+        for row, old in self.reader.assertions([pk]).get(pk, ()):
+            if old.source == change.source:
+                self._close(AssertionRow, row)
+                self._shake(pk, self._log("retract", scope, pk))
+        self._unsure.add(pk)
+
+    def _revise(self, change: ch.Revise) -> None:
+        pk, scope = self._find(change.claim.id)
+        row = self._live_revision(pk)
+        old = self.reader.claims([pk])[pk]
+        text = row.text if _wording(old) == _wording(change.claim) else self._text(pk, change.claim)
+        self._close(RevisionRow, row.pk)
+        self._revision(pk, text, change.claim)
+        n = self._log("revise", scope, pk)
+        if (old.status in CURRENT) != (change.claim.status in CURRENT) or old.basis != change.claim.basis:
+            self._shake(pk, n)
+            self._unsure.add(pk)
+
+    def _live_revision(self, pk: int) -> Any:
+        self.flush()
+        return self.conn.execute(
+            select(RevisionRow.pk, RevisionRow.text).where(
+                RevisionRow.claim == pk, RevisionRow.tx_to.is_(None)
+            )
+        ).one()
+
+    def _alias(self, change: ch.Alias) -> None:
+        pk, scope = self._find(change.claim_id)
+        if self.reader.resolve(change.id) is not None:
+            raise InvalidClaim(f"the id {change.id!r} already names a claim")
+        self._pending[AliasRow].append({"id": change.id, "claim": pk, "tx_from": self.seq, "tx_to": None})
+        self._log("alias", scope, pk)
+
+    def _link(self, change: ch.Link) -> None:
+        edge = change.edge
+        (src, src_scope), (dst, dst_scope) = self._find(edge.src), self._find(edge.dst)
+        _check_ends(edge, src, dst, src_scope, dst_scope)
+        same = [
+            old for old in self.reader.edges_out([src]) if (old.dst, old.relation) == (dst, edge.relation)
+        ]
+        if edge.relation == Relation.CONTRADICTS and src_scope == dst_scope:
+            # A contradiction is stored once and read both ways.
+            same += [
+                old for old in self.reader.edges_out([dst]) if (old.dst, old.relation) == (src, edge.relation)
+            ]
+        for old in same:
+            if (old.strength, old.derivation) == (edge.strength, edge.derivation):
+                return
+            self._close(EdgeRow, old.pk)
+        self._add(
+            EdgeRow,
+            dst=dst,
+            relation=edge.relation,
+            src=src,
+            strength=edge.strength,
+            derivation=edge.derivation,
+            tx_from=self.seq,
+            tx_to=None,
+        )
+        n = self._log("link", dst_scope, dst, src, edge.relation)
+        if edge.relation in EPISTEMIC:
+            self._dirty.setdefault(dst, n)
+            self._dirty.setdefault(src, n)
+            self._unsure.add(dst)
+
+    def _unlink(self, change: ch.Unlink) -> None:
+        (src, _), (dst, scope) = self._find(change.src), self._find(change.dst)
+        for old in self.reader.edges_out([src]):
+            if (old.dst, old.relation) == (dst, change.relation):
+                self._close(EdgeRow, old.pk)
+                n = self._log("unlink", scope, dst, src, change.relation)
+                self._dirty.setdefault(dst, n)
+                self._dirty.setdefault(src, n)
+                self._unsure.add(dst)
+                return
+        raise NotFound(f"{change.src} stands in no relation {change.relation!r} to {change.dst}")
+
+    def _retire(self, change: ch.Retire) -> None:
+        self._restatus(ch.Restatus(change.claim_id, Status.RETIRED), kind="retire")
+
+    def _restore(self, change: ch.Restore) -> None:
+        self._restatus(ch.Restatus(change.claim_id, Status.ACTIVE), kind="restore")
+
+    def _restatus(self, change: ch.Restatus, kind: str = "restatus") -> None:
+        pk, scope = self._find(change.claim_id)
+        claim = self.reader.claims([pk])[pk]
+        n = self._log(kind, scope, pk, detail=change.status)
+        self._set_status(pk, claim, change.status, n, valid_to=change.valid_to)
+
+    def _set_status(
+        self, pk: int, claim: Claim, status: Status, n: int, valid_to: float | None = None
+    ) -> None:
+        row = self._live_revision(pk)
+        self._close(RevisionRow, row.pk)
+        ends = claim.valid_to if valid_to is None else valid_to
+        self._revision(pk, row.text, replace(claim, status=status, valid_to=ends))
+        self._shake(pk, n)
+        self._unsure.add(pk)
+
+    def _trust(self, change: ch.Trust) -> None:
+        check_unit(change.level, "trust")
+        table = _table(TrustRow)
+        self.flush()
+        self.conn.execute(
+            update(table)
+            .where(
+                table.c.source == change.source,
+                table.c.tx_to.is_(None),
+                table.c.scope.is_not_distinct_from(change.scope),
+            )
+            .values(tx_to=self.seq)
+        )
+        self._add(
+            TrustRow,
+            source=change.source,
+            scope=change.scope,
+            level=change.level,
+            tx_from=self.seq,
+            tx_to=None,
+        )
+        self.reader.forget_trust()
+        n = self._log("trust", change.scope, None)
+        self.flush()
+        said = select(AssertionRow.claim).where(
+            AssertionRow.source == change.source, AssertionRow.tx_to.is_(None)
+        )
+        if change.scope is not None:
+            said = said.join(ClaimRow, ClaimRow.pk == AssertionRow.claim).where(
+                ClaimRow.scope == change.scope
+            )
+        for (pk,) in self.conn.execute(said.distinct()).all():
+            self._shake(pk, n)
+
+    def _configure(self, change: ch.Configure) -> None:
+        table = _table(SettingRow)
+        self.flush()
+        self.conn.execute(
+            update(table).where(table.c.name == change.name, table.c.tx_to.is_(None)).values(tx_to=self.seq)
+        )
+        self._add(
+            SettingRow, name=change.name, value=json.dumps(dict(change.value)), tx_from=self.seq, tx_to=None
+        )
+        n = self._log("configure", None, None, detail=change.name)
+        if change.name == RULE:
+            self.rule = rule_from(change.value)
+            for (pk,) in self.conn.execute(select(ClaimRow.pk).where(ClaimRow.erased.is_(None))).all():
+                self._dirty.setdefault(pk, n)
+
+    def _erase(self, change: ch.Erase) -> None:
+        pk, _ = self._find(change.claim_id)
+        self._wipe(pk)
+
+    def _wipe(self, pk: int) -> None:
+        known = self.reader.identities([pk])[pk]
+        n = self._log("erase", known.scope, pk)
+        around = {edge.dst for edge in self.reader.edges_out([pk])}
+        around |= {edge.src for edge in self.reader.edges_in([pk])}
+        self.flush()
+        touched, bare = unquote(self.conn, pk)
+        self.erased_rows += erase_rows(self.conn, pk, self.seq)
+        self.erased_ids.append(known.id)
+        for other in around | set(touched):
+            self._shake(other, n)
+            self._unsure.add(other)
+        for kept in (self._dirty, self._shaken, self._strengths):
+            kept.pop(pk, None)
+        self._unsure.discard(pk)
+        for other in bare:
+            self._wipe(other)
+
+    # -- belief ----------------------------------------------------------------------------------------------
+
+    def _shake(self, pk: int, n: int) -> None:
+        """This claim, and with it what it bears on, must be solved anew because of change `n`."""
+        self._dirty.setdefault(pk, n)
+        self._shaken.setdefault(pk, n)
+
+    def _strength(self, pk: int, belief: Belief, n: int) -> None:
+        self._strengths[pk] = {
+            "claim": pk,
+            "tx_from": self.seq,
+            "value": min(1.0, max(0.0, belief.confidence)),
+            "strength": belief.strength,
+            "change": n,
+        }
+
+    def finish(self) -> None:
+        """Settle statuses and confidences, and write the transaction's own row."""
+        for pk, status in sorted(restand(self.reader, self._unsure).items()):
+            claim = self.reader.claims([pk])[pk]
+            scope = claim.scope
+            self._set_status(pk, claim, status, self._log("restatus", scope, pk, detail=status))
+        self._solve()
+        self.flush()
+        if self._strengths:
+            insert_rows(self.conn, _table(StrengthRow), list(self._strengths.values()))
+        insert_rows(self.conn, _table(Tx), [{"seq": self.seq, "at": self.at, "cause": self._cause}])
+
+    def _solve(self) -> None:
+        graph = StoredGraph(self.reader)
+        graph.load(self._shaken)
+        for pk, n in self._shaken.items():
+            for other in graph.dependents(pk):
+                self._dirty.setdefault(other, n)
+        moved = settle(self.rule, graph, self._dirty).moved
+        scopes = self.reader.identities(moved)
+        table = _table(ClaimRow)
+        for pk, (belief, cause) in moved.items():
+            self._strength(pk, belief, cause)
+            self._log("strength", scopes[pk].scope, pk, cause)
+            self.conn.execute(
+                update(table)
+                .where(table.c.pk == pk)
+                .values(strength=belief.strength, confidence=self._strengths[pk]["value"])
+            )
+
+
+def _no_peers(pk: int) -> Any:
+    raise AssertionError(f"a claim without edges asked for claim {pk}")
+
+
+def _wording(claim: Claim) -> tuple[str, ...]:
+    if isinstance(claim, SemanticClaim):
+        return claim.subject, claim.predicate, claim.object
+    return (claim.text,)
+
+
+def _united(old: Assertion, new: Assertion) -> Assertion:
+    """One source saying it again: evidence united, the greater confidence, the latest time."""
+    return Assertion(
+        source=old.source,
+        confidence=max(old.confidence, new.confidence),
+        said_at=max(old.said_at, new.said_at),
+        evidence=old.evidence + new.evidence,
+        span=new.span or old.span,
+        session=new.session or old.session,
+        times=old.times + new.times,
+    )
+
+
+def _check_ends(edge: Edge, src: int, dst: int, src_scope: str, dst_scope: str) -> None:
+    if src == dst:
+        raise InvalidClaim(f"{edge.src} and {edge.dst} are the same claim; it cannot bear on itself")
+    if src_scope not in (dst_scope, "global"):
+        raise ScopeError(
+            f"claim {edge.src} is in another scope than {edge.dst}; edges join claims of one scope or start in global"
+        )
+
+
+_MAKE: Mapping[type, Callable[[Writer, Any], None]] = {
+    ch.Assert: Writer._assert,
+    ch.Reinforce: Writer._reinforce,
+    ch.Retract: Writer._retract,
+    ch.Revise: Writer._revise,
+    ch.Alias: Writer._alias,
+    ch.Link: Writer._link,
+    ch.Unlink: Writer._unlink,
+    ch.Retire: Writer._retire,
+    ch.Restore: Writer._restore,
+    ch.Restatus: Writer._restatus,
+    ch.Trust: Writer._trust,
+    ch.Configure: Writer._configure,
+    ch.Erase: Writer._erase,
+}

@@ -1,0 +1,325 @@
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recollectx.claims import Status
+from recollectx.query import Query, Weights
+from recollectx.ranking import K1, B, Ranked, Row, ScopeIndex
+from recollectx.text import query_tokens, tokens
+
+NOW = 1_000_000.0
+PLAIN = Weights(neighbours=0)
+
+
+def row(claim: int, text: str = "tea", **changes: object) -> Row:
+    base = Row(
+        claim=claim,
+        tokens=" ".join(tokens(text)),
+        type="semantic",
+        category=None,
+        status="active",
+        confidence=0.5,
+        importance=0.5,
+        created_at=100.0,
+        valid_from=100.0,
+        valid_to=None,
+        session=None,
+        position=None,
+    )
+    return replace(base, **changes)
+
+
+def index(*rows: Row) -> ScopeIndex:
+    made = ScopeIndex()
+    for each in rows:
+        made.put(each)
+    return made
+
+
+def found(made: ScopeIndex, text: str | None = "tea", **query: object) -> list[int]:
+    return [hit.claim for hit in made.search(Query(text, **query), NOW)]
+
+
+def reference(rows: dict[int, Row], text: str, weight: float) -> dict[int, tuple[float, float, float, float]]:
+    """claim -> (own BM25, share, lent, score), the plainest way."""
+    bags = {claim: each.tokens.split() for claim, each in rows.items()}
+    average = sum(map(len, bags.values())) / max(len(bags), 1)
+    df = {word: sum(word in bag for bag in bags.values()) for word in query_tokens(text)}
+    idf = {word: math.log(1 + (len(bags) - n + 0.5) / (n + 0.5)) for word, n in df.items()}
+    own = {}
+    for claim, bag in bags.items():
+        norm = K1 * (1 - B + B * len(bag) / average) if average else K1
+        own[claim] = sum(idf[w] * bag.count(w) / (bag.count(w) + norm) for w in idf)
+    result = {}
+    for claim in (claim for claim in bags if own[claim] > 0):
+        here = rows[claim]
+        beside = [
+            own[other]
+            for other, there in rows.items()
+            if None not in (here.position, here.session, there.position)
+            and there.session == here.session
+            and abs(there.position - here.position) == 1
+        ]
+        lent = weight * max(beside, default=0.0)
+        share = sum(idf[w] for w in idf if w in bags[claim]) / sum(idf.values())
+        result[claim] = own[claim], share, lent, (own[claim] + lent) / ((1 + weight) * sum(idf.values()))
+    return result
+
+
+WORDS = st.lists(st.sampled_from(["tea", "milk", "sugar", "cup", "pot"]), min_size=1, max_size=6).map(
+    " ".join
+)
+PLACES = st.tuples(st.sampled_from(["s", "s", "t", None]), st.sampled_from([0, 1, 1, 2, 3, None]))
+STEPS = st.lists(st.tuples(st.integers(0, 12), st.none() | st.tuples(WORDS, PLACES)), max_size=40)
+
+
+@given(steps=STEPS, text=WORDS, weight=st.sampled_from([0.0, 0.35, 2.0]), repeats=st.sampled_from([0, 70]))
+@settings(deadline=None)
+def test_scores_equal_the_plainest_bm25_after_any_puts_replacements_and_drops(
+    steps: list[tuple[int, tuple[str, tuple[str | None, int | None]] | None]],
+    text: str,
+    weight: float,
+    repeats: int,
+) -> None:
+    made, rows = ScopeIndex(), {}
+    for turn in range(repeats):  # enough dead rows to have the index compacted
+        made.put(row(99, "tea milk", session="s", position=turn % 7))
+    made.drop(99)
+    for claim, content in steps:
+        if content is None:
+            made.drop(claim)
+            rows.pop(claim, None)
+        else:
+            words, (session, position) = content
+            rows[claim] = row(claim, words, session=session, position=position)
+            made.put(rows[claim])
+    assert len(made) == len(rows)
+    hits = made.search(Query(text, k=None, weights=Weights(neighbours=weight)), NOW)
+    expected = reference(rows, text, weight)
+    assert {hit.claim for hit in hits} == set(expected)
+    for hit in hits:
+        own, share, lent, score = expected[hit.claim]
+        assert (hit.parts.keyword, hit.parts.share) == (pytest.approx(own), pytest.approx(share))
+        assert hit.parts.neighbours == (pytest.approx(lent) if lent else None)
+        assert hit.score == pytest.approx(score)
+        assert 0 < hit.score <= 1
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+@given(steps=st.lists(st.integers(0, 30), max_size=200), k=st.integers(1, 5), offset=st.integers(0, 5))
+@settings(deadline=None)
+def test_a_cut_is_the_head_of_the_uncut_answer(steps: list[int], k: int, offset: int) -> None:
+    made = ScopeIndex()
+    for step in steps:
+        made.put(row(step, "tea " * (step % 3) + "milk", confidence=step % 2, created_at=float(step % 5)))
+    for text in ("tea milk", None):
+        whole = made.search(Query(text, k=None), NOW)
+        assert made.search(Query(text, k=k, offset=offset), NOW) == whole[: k + offset]
+
+
+def test_a_replaced_row_answers_only_by_its_new_words() -> None:
+    made = index(row(1, "green tea"), row(2, "milk"))
+    made.put(row(1, "coffee"))
+    assert (found(made, "tea"), found(made, "coffee"), len(made)) == ([], [1], 2)
+
+
+def test_compaction_keeps_answers_and_frees_memory() -> None:
+    keep = [
+        row(n, "tea pot", session="s", position=n, entities=("Ann",), metadata={"n": n}, category="goals")
+        for n in range(5)
+    ]
+    made = index(*(row(n, f"word{n}") for n in range(100, 400)), *keep)
+    before, alone = made.nbytes, index(*keep)
+    for n in range(100, 400):
+        made.drop(n)
+    question = Query("tea", entities=("ann",), category="goals", k=None)
+    assert made.search(question, NOW) == alone.search(question, NOW)
+    assert found(made, metadata={"n": 3}) == [3]
+    assert made.nbytes < before / 4
+    made.put(row(9, "tea"))
+    assert len(made) == 6
+    assert 9 in found(made)
+
+
+def test_emptied_index_answers_and_fills_again() -> None:
+    made = index(*(row(n) for n in range(100)))
+    for n in range(100):
+        made.drop(n)
+    made.drop(7)
+    assert (found(made), found(made, None), len(made)) == ([], [], 0)
+    made.put(row(1))
+    assert found(made) == [1]
+
+
+@pytest.mark.parametrize("text", ["", "  ", "?!", "coffee"])
+def test_a_question_that_matches_no_word_has_no_hits(text: str) -> None:
+    assert found(index(row(1, session="s", position=0)), text) == []
+
+
+def test_without_text_everything_comes_newest_first_with_score_one() -> None:
+    made = index(row(1, created_at=5.0), row(2, created_at=9.0, confidence=0.1), row(3, created_at=5.0))
+    hits = made.search(Query(k=None), NOW)
+    assert [(hit.claim, hit.score) for hit in hits] == [(2, 1.0), (3, 1.0), (1, 1.0)]
+    assert hits[0].parts.keyword is hits[0].parts.share is None
+    assert found(made, None, k=2) == [2, 3]
+
+
+FILTERS = [
+    ({"type": "semantic"}, {"type": "episodic"}),
+    ({"category": "goals"}, {"category": "finance"}),
+    ({"category": "goals"}, {"category": None}),
+    ({"status": "completed"}, {"status": "active"}),
+    ({"entities": ("ann", "BOB")}, {"entities": ("Ann",)}),
+    ({"metadata": {"a": 1, "b": [2]}}, {"metadata": {"a": 1, "b": [3]}}),
+    ({"metadata": {"a": None}}, {"metadata": {}}),
+    ({"session": "s"}, {"session": "t"}),
+    ({"session": "s"}, {"session": None}),
+    ({"min_confidence": 0.5}, {"confidence": 0.49}),
+    ({"since": 100.0}, {"created_at": 99.0}),
+    ({"until": 100.0}, {"created_at": 101.0}),
+    ({"valid_at": 100.0}, {"valid_from": 101.0}),
+    ({"valid_at": 150.0}, {"valid_to": 150.0}),
+    ({"valid_at": 150.0}, {"status": "retired"}),
+    ({}, {"status": "superseded"}),
+    ({}, {"status": "unsupported"}),
+    ({}, {"valid_to": NOW}),
+]
+PASSES = {
+    "category": {"category": "goals"},
+    "status": {"status": "completed"},
+    "entities": {"entities": ("Ann", "Bob", "Cy")},
+    "session": {"session": "s"},
+}
+
+
+@pytest.mark.parametrize(("wanted", "fails"), FILTERS)
+@pytest.mark.parametrize("text", ["tea", None])
+def test_filters_hold_and_never_starve_k(text: str | None, wanted: dict, fails: dict) -> None:
+    passing: dict = {"metadata": wanted["metadata"]} if "metadata" in wanted else {}
+    for name in wanted.keys() & PASSES.keys():
+        passing |= PASSES[name]
+    # What fails would lead: it is newer or has more of the word.
+    good = [row(n, "some tea with a lot of other words", **passing) for n in range(3)]
+    bad = [row(n, "tea tea", **({"created_at": 100.5} | passing | fails)) for n in range(10, 60)]
+    made = index(*good, *bad)
+    assert found(made, text, k=3, **wanted) == [2, 1, 0]
+    assert sorted(found(made, text, k=50, **wanted)) == [0, 1, 2]
+
+
+def test_a_filter_value_unknown_to_the_scope_passes_nothing() -> None:
+    made = index(row(1, session="s", category="goals"))
+    for wanted in (
+        {"session": "u"},
+        {"category": "finance"},
+        {"entities": ("Eve",)},
+        {"status": frozenset()},
+    ):
+        assert found(made, **wanted) == []
+
+
+def test_asking_for_a_status_includes_what_no_longer_holds() -> None:
+    made = index(row(1, status="superseded", valid_to=200.0), row(2, valid_to=200.0))
+    assert found(made) == []
+    assert found(made, status={Status.SUPERSEDED}) == [1]
+    assert sorted(found(made, valid_at=150.0)) == [1, 2]
+    assert found(made, valid_at=200.0) == []
+
+
+def test_filters_do_not_move_scores() -> None:
+    made = index(*(row(n, "tea milk" if n % 2 else "tea", created_at=float(n)) for n in range(10)))
+    scores = {hit.claim: hit.score for hit in made.search(Query("tea milk", k=None), NOW)}
+    part = made.search(Query("tea milk", since=5.0, k=None), NOW)
+    assert {hit.claim: hit.score for hit in part} == {claim: scores[claim] for claim in range(5, 10)}
+
+
+def test_share_counts_words_the_scope_has_never_seen() -> None:
+    (hit,) = index(row(1, "green tea")).search(Query("green tea zeppelin"), NOW)
+    known, unknown = math.log(1 + 0.5 / 1.5), math.log(1 + 1.5 / 0.5)
+    assert hit.parts.share == pytest.approx(2 * known / (2 * known + unknown))
+
+
+def conversation(*texts: str, session: str = "s") -> list[Row]:
+    return [row(n, text, session=session, position=n) for n, text in enumerate(texts)]
+
+
+def test_a_turn_gains_by_the_turns_beside_it_and_they_bring_no_turn_in_alone() -> None:
+    made = index(*conversation("tea", "x", "tea", "green tea", "y"), row(9, "tea", session="t", position=4))
+    hits = {hit.claim: hit for hit in made.search(Query("green tea"), NOW)}
+    assert set(hits) == {0, 2, 3, 9}
+    assert hits[2].parts.neighbours == pytest.approx(0.35 * hits[3].parts.keyword)
+    assert hits[3].parts.neighbours == pytest.approx(0.35 * hits[2].parts.keyword)
+    assert hits[0].parts.neighbours is hits[9].parts.neighbours is None
+    plain = {hit.claim: hit for hit in made.search(Query("green tea", weights=PLAIN), NOW)}
+    assert all(hit.parts.neighbours is None for hit in plain.values())
+    assert plain[0].score == plain[2].score
+
+
+def test_filters_do_not_reach_the_neighbour_that_lends() -> None:
+    made = index(*conversation("tea", "green tea"))
+    made.put(row(1, "green tea", session="s", position=1, type="episodic"))
+    (hit,) = made.search(Query("green tea", type="semantic"), NOW)
+    assert hit.claim == 0
+    assert hit.parts.neighbours
+
+
+def test_between_two_turns_the_greater_one_lends() -> None:
+    made = index(*conversation("green tea", "tea", "green green tea"))
+    hits = {hit.claim: hit.parts for hit in made.search(Query("green tea"), NOW)}
+    assert hits[2].keyword > hits[0].keyword
+    assert hits[1].neighbours == pytest.approx(0.35 * hits[2].keyword)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_two_claims_of_one_turn_lend_the_greater_and_dropping_it_leaves_the_other(order: int) -> None:
+    pair = [row(5, "green green tea", session="s", position=1), row(6, "tea", session="s", position=1)]
+    made = index(row(0, "tea", session="s", position=0), *pair[::order])
+    for lender in (5, 6):
+        hits = {hit.claim: hit.parts for hit in made.search(Query("green tea"), NOW)}
+        assert hits[0].neighbours == pytest.approx(0.35 * hits[lender].keyword)
+        made.drop(lender)
+
+
+@pytest.mark.parametrize("name", ["confidence", "importance"])
+def test_the_claims_own_numbers_order_only_when_weighed(name: str) -> None:
+    made = index(row(1, "tea tea", **{name: 0.1}), row(2, "tea milk", **{name: 1.0}))
+    assert found(made) == [1, 2]
+    assert found(made, weights=Weights(**{name: 5.0})) == [2, 1]
+
+
+def test_recency_fades_by_type_and_importance_and_is_neutral_at_zero() -> None:
+    hour = 3600.0
+    made = index(
+        row(1, created_at=NOW - 100 * hour, type="episodic", importance=0.0),
+        row(2, created_at=NOW - 100 * hour, importance=0.0),
+        row(3, created_at=NOW - 100 * hour, type="episodic", importance=1.0),
+        row(4, created_at=NOW + hour, type="episodic", importance=0.0),
+    )
+    plain = {hit.claim: hit for hit in made.search(Query("tea"), NOW)}
+    assert {hit.parts.recency for hit in plain.values()} == {None}
+    assert len({hit.score for hit in plain.values()}) == 1
+    biased = {hit.claim: hit for hit in made.search(Query("tea", weights=Weights(recency_bias=2.0)), NOW)}
+    expected = {1: math.exp(-0.2), 2: math.exp(-0.02), 3: 1.0, 4: 1.0}
+    for claim, factor in expected.items():
+        assert biased[claim].parts.recency == pytest.approx(factor)
+        assert biased[claim].score == pytest.approx(plain[claim].score * factor)
+
+
+def test_ties_go_to_the_more_confident_then_the_newer_then_the_larger_key() -> None:
+    rows = [
+        row(1, confidence=0.9, created_at=1.0),
+        row(2, confidence=0.9, created_at=2.0),
+        row(3, confidence=0.5, created_at=9.0),
+        row(4, confidence=0.9, created_at=2.0),
+    ]
+    for order in (rows, rows[::-1]):
+        assert found(index(*order)) == [4, 2, 1, 3]
+        assert found(index(*order), k=2) == [4, 2]
+
+
+def test_a_hit_names_its_claim_and_confidence() -> None:
+    (hit,) = index(row(2**40, confidence=0.25)).search(Query("tea"), NOW)
+    assert isinstance(hit, Ranked)
+    assert (hit.claim, hit.parts.confidence) == (2**40, 0.25)
