@@ -107,7 +107,7 @@ class Memory:
         scope: str = GLOBAL,
         write_policy: PolicyLike | None = None,
         decider: Decider | None = None,
-        extractor: Extractor | None | str = "phrases",
+        extractor: Extractor | str | None = "phrases",
         rule: Rule | None = None,
         clock: Callable[[], float] = time.time,
     ) -> "Memory":

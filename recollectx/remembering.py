@@ -84,7 +84,7 @@ def read_messages(
         if position is None:
             position = places[session]
         places[session] = int(position) + 1
-        turn, named, said_by = _turn(message, where, source, at, session, position)
+        turn, named, said_by = _turn(message, where, source, at=at, session=session, position=position)
         summary = f"{named}: {turn.text}" if named else turn.text
         extra = {**metadata, **(message.get("metadata") or {})}
         episode = _episode(turn, summary, said_by, scope, extra)
@@ -117,7 +117,7 @@ def _check(message: Any, where: str) -> None:
 
 
 def _turn(
-    message: Message, where: str, source: str | None, at: float, session: str, position: int
+    message: Message, where: str, source: str | None, *, at: float, session: str, position: int
 ) -> tuple[Turn, str | None, str]:
     """The turn, the name to show before its words, and its source."""
     role = message.get("role")

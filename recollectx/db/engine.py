@@ -99,9 +99,13 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """A connection inside the write lock; commits at the end, rolls back on any error."""
-        with self._guard(), self._writing, self.engine.connect() as conn:
-            with conn.execution_options(**{WRITE: True}).begin():
-                yield conn
+        with (
+            self._guard(),
+            self._writing,
+            self.engine.connect() as conn,
+            conn.execution_options(**{WRITE: True}).begin(),
+        ):
+            yield conn
 
     @contextmanager
     def _guard(self) -> Iterator[None]:

@@ -186,7 +186,7 @@ class StrengthRow(Base):
     """The confidence of a claim from a transaction on; append-only, change is the n of what moved it."""
 
     __tablename__ = "rx_strengths"
-    __table_args__ = {"sqlite_with_rowid": False}
+    __table_args__ = ({"sqlite_with_rowid": False},)
     claim: Mapped[int] = mapped_column(Big, ForeignKey("rx_claims.pk"), primary_key=True)
     tx_from: Mapped[int] = mapped_column(Big, primary_key=True)
     value: Mapped[float] = mapped_column(Float)

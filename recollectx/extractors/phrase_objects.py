@@ -123,10 +123,8 @@ def _known_kind(text: str) -> bool:
     said = text.split()
     if "the" not in map(str.lower, said[:2]) or said[0].lower() not in ("the", "all", "both"):
         return True
-    place = tokens(text).index("the") + 1
-    if said[place:] and said[place][0].isupper():
-        return True
-    return (said[place:][:1] == said[place:] and said[-1] in GENERIC) or said[place + 1 : place + 2] == ["of"]
+    named = said[said.index("the") + 1 if "the" in said else 1 :]
+    return bool(named) and (named[0][0].isupper() or (named[0] in GENERIC and named[1:2] in ([], ["of"])))
 
 
 def _liking(text: str) -> str:

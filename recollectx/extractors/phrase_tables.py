@@ -195,7 +195,7 @@ FILLER = re.compile(
         "too, as well, now, right now, these days, nowadays, a lot, so much, very much, at the moment, currently, still, "
         "tho, tbh, honestly, anymore, any more, the most, again, already, today, personally, also, lately, in general, "
         "btw, by the way, you know, haha, lol, thanks, more than anything, recently, of course, for sure, and, or, "
-        "actually, really, instead, best, most, after all, either, myself, please, just, sometime, more, better"
+        "actually, really, instead, best, most, after all, either, please, just, sometime, more, better"
     ) + r"\s*$",
     re.IGNORECASE,
 )  # fmt: skip
@@ -203,7 +203,7 @@ FILLER = re.compile(
 DANGLING = words(
     "it it's its this that that's these those you your yours you're you've he she he's she's him her his hers they them "
     "they're their theirs 'em em we we're us our ours i i'm i've i'd i'll me one ones here there what how why which who "
-    "whose where when if everyone's another same both such former latter itself themselves yourself"
+    "whose where when if everyone's another same both such former latter itself themselves yourself myself"
 )
 EMPTY_OBJECTS = words("everything something anything nothing all some most more things stuff")
 NOT_FIRST = words(
@@ -217,7 +217,7 @@ SAYING = words(
 """After "like to" or "hate to" these make a turn of speech, not a taste."""
 GENERIC = words(
     "ocean sea beach mountains outdoors countryside rain snow sun city theater theatre opera cinema gym piano guitar "
-    "violin cold heat dark night water forest woods arts internet news smell sound taste thrill feeling"
+    "violin cold heat dark night water forest woods arts internet news smell sound taste thrill feeling beauty idea"
 )
 """Nouns that after "the" name a kind, not the thing just shown or spoken of."""
 

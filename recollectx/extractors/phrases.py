@@ -10,9 +10,11 @@ In objects "my" becomes the subject's name: "Ana likes Ana's job".
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from operator import itemgetter
 
 from recollectx.claims import Category, SemanticClaim, check_unit
 from recollectx.extractors.base import Finding, Turn
@@ -140,15 +142,20 @@ def _statements(turn: Turn) -> Iterator[_Said]:
     text = _readable(turn.text)
     quoted = [match.span() for match in _QUOTED.finditer(text)]
     for offset, sentence in _sentences(text):
-        inside = [(low - offset, high - offset) for low, high in quoted]
         blocked = BLOCKING.search(sentence)
         for match in _subjects(turn.speaker).finditer(sentence):
             at = match.start()
             if blocked and blocked.end() <= at:
                 break
-            if _opens_clause(sentence[:at]) and not any(low <= at < high for low, high in inside):
+            if _opens_clause(sentence[:at]) and not _within(quoted, at + offset):
                 for said in _about(match, sentence, turn.speaker):
                     yield replace(said, start=said.start + offset, end=said.end + offset)
+
+
+def _within(spans: list[tuple[int, int]], at: int) -> bool:
+    """Whether one of the sorted, disjoint `spans` covers `at`."""
+    place = bisect_right(spans, at, key=itemgetter(0))
+    return place > 0 and at < spans[place - 1][1]
 
 
 def _opens_clause(before: str) -> bool:
