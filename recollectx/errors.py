@@ -50,6 +50,18 @@ class MissingExtra(RecollectxError, ImportError):
     """An optional package is missing; the message names the extra to install."""
 
 
+class DimensionError(RecollectxError, ValueError):
+    """A vector of another length than the index holds."""
+
+
+class ModelMismatch(RecollectxError, ValueError):
+    """The memory holds vectors of another embedding model; the message names both and the command that re-embeds."""
+
+
+class BackendError(RecollectxError, RuntimeError):
+    """An embedder or a vector index outside the database failed; the claims themselves are safe."""
+
+
 class StorageError(RecollectxError):
     """The database refused or failed; nothing of the call was written."""
 
