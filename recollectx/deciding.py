@@ -49,6 +49,7 @@ SINGLE_VALUED = frozenset(
         "job title",
         "married to",
         "relationship status",
+        "goal",
     }
 )
 SINGLE_VALUED_PREFIXES = ("favorite ", "favourite ", "current ", "preferred ")

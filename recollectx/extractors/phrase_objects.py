@@ -127,9 +127,17 @@ def _known_kind(text: str) -> bool:
     return bool(named) and (named[0][0].isupper() or (named[0] in GENERIC and named[1:2] in ([], ["of"])))
 
 
-def _liking(text: str) -> str:
+def _longest_whole(text: str) -> str:
+    """`text`, or what is left of it when parts joined by "and" are dropped until it stands on its own."""
     while text and not _whole(text):
         text = _shorter(text)
+        if text.endswith("ing") and " " not in text:
+            return ""
+    return text
+
+
+def _liking(text: str) -> str:
+    text = _longest_whole(text)
     said = tokens(text)
     if not text or not _known_kind(text) or (said[0] == "to" and (len(said) < 2 or said[1] in SAYING)):
         return ""
@@ -162,8 +170,7 @@ def _employer(text: str) -> str:
 
 
 def _allergen(text: str) -> str:
-    while text and not _whole(text):
-        text = _shorter(text)
+    text = _longest_whole(text)
     return "" if JOKE_ALLERGENS.intersection(tokens(text)) else text
 
 

@@ -45,6 +45,10 @@ def either(text: str) -> str:
     return "(?:" + "|".join(re.escape(part.strip()).replace(r"\ ", r"\s+") for part in text.split(",")) + ")"
 
 
+_DATES = (
+    "Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May June July August "
+    "September October November December"
+)
 _ADVERBS = either(
     "really, truly, absolutely, just, still, also, always, actually, definitely, totally, personally, honestly, "
     "currently, now, recently, finally, mostly, especially, particularly, simply, quite, very much, both, only, "
@@ -146,9 +150,8 @@ NOT_NAMES = (
     "If|When|While|Who|What|Where|Why|How|Which|Everyone|Everybody|Someone|Somebody|Anyone|Nobody|Nothing|Everything|"
     "Something|One|Each|Every|No|Not|Yes|Yeah|Well|Oh|Hi|Hey|Hello|Dear|Mom|Mum|Dad|Grandma|Grandpa|Yesterday|Today|"
     "Tomorrow|Now|Then|Also|Actually|Because|Since|Maybe|Perhaps|Love|Life|Time|Only|Just|Still|God|"
-    "Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|January|February|March|April|May|June|July|August|"
-    "September|October|November|December|\\w+ing|\\w+ly"
-)
+    "\\w+ing|\\w+ly|"
+) + _DATES.replace(" ", "|")
 
 LEAD = re.compile(
     r"(?:[,;:.!?…)&*>–—]|\s-|-\s|"
@@ -174,7 +177,7 @@ REPORTED_AFTER = re.compile(
     r",?\s+(?:(?:she|he|they|[A-Z]\w+)\s+(?:said|says|told|asked|claims|claimed)|said\s)\b|,\s+not\s*$"
 )
 CONDITION_AFTER = re.compile(r"^[^,;.!?]*\b(?:if|unless|as\s+long\s+as)\b", re.IGNORECASE)
-RETRACTED = re.compile(r"\W*(?:just\s+)?(?:kidding|joking|jk)\b|\W*not\s+really\b|\W*not!", re.IGNORECASE)
+RETRACTED = re.compile(r"\W{0,5}(?:(?:just\s+)?(?:kidding|joking|jk)\b|not\s+really\b|not!)", re.IGNORECASE)
 
 AFTER_AND = either(
     "I, we, you, he, she, it, they, that, this, there, then, so, "
@@ -231,8 +234,7 @@ EMPLOYERS = either(
     "studio, shelter, newspaper, bookstore, bookshop, supermarket, government, office, brewery, farm, garage"
 )
 NOT_PLACES = words(
-    "Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May June July August "
-    "September October November December Chapter Phase Step Level Season Part Team Product Sales Marketing Engineering "
+    _DATES + " Chapter Phase Step Level Season Part Team Product Sales Marketing Engineering "
     "Linux Windows Mac Python Slack Plan Stage Christmas Easter Version Line Page Question"
 )
 PROFESSIONS = either(

@@ -32,6 +32,7 @@ from recollectx.extractors.phrase_tables import (
     RELATIVES,
     REPORTED_AFTER,
     RETRACTED,
+    Shape,
 )
 
 ANONYMOUS = "user"
@@ -49,6 +50,11 @@ _QUOTED = re.compile(
 )
 _SENTENCE_END = re.compile(r"(?<!\b[A-Z])(?<!\b[DMS][rst])(?<!\bMrs)[.!?…]+(?=\W|$)|\n+")
 _ATTRIBUTE = re.compile(r"\s+((?:[\w-]{1,40}(?:'s)?\s+){0,3}?[\w-]{1,40})\s+(?:is|are)(?=\s)")
+_INVERTED = re.compile(
+    r"\s*(?:(?:and|but|so|oh|yeah|well)[,!]?\s+)?(?P<value>[^,;:()]{2,80}?)\s+(?:is|are)\s+(?P<my>my)\s+"
+    r"(?:(?:number\s+one|main|biggest|ultimate|current)\s+)?(?P<name>(?:favou?rite\s+)?[a-z-]{3,30})(?=\s*(?:[,.!]|$))",
+    re.IGNORECASE,
+)
 _NEXT_VERB = re.compile(r",?\s+(?:and|but)(?=\s)")
 _MOVED_ON = re.compile(
     r"\b(?:moved\s+back|came\s+back|returned|but\s+(?:then|now)|and\s+then|when\s+\w+\s+(?:was|were))\b"
@@ -143,6 +149,9 @@ def _statements(turn: Turn) -> Iterator[_Said]:
     quoted = [match.span() for match in _QUOTED.finditer(text)]
     for offset, sentence in _sentences(text):
         blocked = BLOCKING.search(sentence)
+        if not blocked and not _within(quoted, offset):
+            for said in _inverted(turn.speaker or ANONYMOUS, sentence):
+                yield replace(said, start=said.start + offset, end=said.end + offset)
         for match in _subjects(turn.speaker).finditer(sentence):
             at = match.start()
             if blocked and blocked.end() <= at:
@@ -181,29 +190,44 @@ def _verbs(subject: str, text: str, start: int, at: int, *, first: bool) -> Iter
         verb = (phrase.first if first else phrase.third).match(text, at)
         if not verb:
             continue
-        rest = text[verb.end() :]
-        raw = clause(rest)
-        moved_on = "moved" in verb[0] and _MOVED_ON.search(rest)
-        if not (CONDITION_AFTER.search(rest) or REPORTED_AFTER.search(rest) or moved_on):
-            words = shaped(phrase.shape, raw)
-            yield from _said(subject, phrase.predicate, words, text, start, verb.end())
+        raw = clause(text[verb.end() :])
+        words = shaped(phrase.shape, raw)
+        stands = bool(words) and not _taken_back(text[verb.end() :], moved=phrase.shape is Shape.DESTINATION)
+        if stands:
+            yield from _said(subject, phrase.predicate, words, text, start=start, after=verb.end())
         following = _NEXT_VERB.match(text, verb.end() + len(raw.rstrip()))
-        if following:
+        if following and (stands or phrase.shape is Shape.DESTINATION):
             yield from _verbs(subject, text, following.end() + 1, following.end(), first=first)
         return
 
 
+def _taken_back(rest: str, *, moved: bool = False) -> bool:
+    """Whether the rest of a sentence makes it conditional, somebody else's, or (after a move) past."""
+    return bool(
+        CONDITION_AFTER.search(rest) or REPORTED_AFTER.search(rest) or (moved and _MOVED_ON.search(rest))
+    )
+
+
 def _attributes(subject: str, text: str, start: int, at: int) -> Iterator[_Said]:
     match = _ATTRIBUTE.match(text, at)
-    if match and (predicate := attribute(match[1])):
-        rest = text[match.end() :]
-        if not CONDITION_AFTER.search(rest) and not REPORTED_AFTER.search(rest):
-            words = attribute_value(predicate, clause(rest))
-            yield from _said(subject, predicate, words, text, start, match.end())
+    if match and (predicate := attribute(match[1])) and not _taken_back(text[match.end() :]):
+        words = attribute_value(predicate, clause(text[match.end() :]))
+        yield from _said(subject, predicate, words, text, start=start, after=match.end())
 
 
-def _said(subject: str, predicate: str, words: str, text: str, start: int, after: int) -> Iterator[_Said]:
-    if words and unquoted(words):
-        end = text.index(words, after) + len(words)
-        own = re.sub(r"\bmy own\b", "their own", unquoted(words), flags=re.IGNORECASE)
-        yield _Said(subject, predicate, re.sub(r"\b[Mm]y\b", f"{subject}'s", own), start, end)
+def _inverted(subject: str, text: str) -> Iterator[_Said]:
+    """A sentence of the form "X is my goal"."""
+    match = _INVERTED.match(text)
+    if not match or not (predicate := attribute(match["name"])) or _taken_back(text[match.end() :]):
+        return
+    words = attribute_value(predicate, match["value"])
+    if words and words == match["value"].strip():
+        for said in _said(subject, predicate, words, text, start=match.start("value"), after=match.start("value")):
+            yield replace(said, end=match.end("name"))
+
+
+def _said(subject: str, predicate: str, words: str, text: str, *, start: int, after: int) -> Iterator[_Said]:
+    if title := unquoted(words):
+        own = re.sub(r"\bmy own\b", "their own", title, flags=re.IGNORECASE)
+        value = re.sub(r"\bmy\b", lambda _: f"{subject}'s", own, flags=re.IGNORECASE)
+        yield _Said(subject, predicate, value, start, text.index(words, after) + len(words))

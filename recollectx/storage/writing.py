@@ -76,7 +76,6 @@ class Writer:
         self._pending: dict[type, list[dict[str, Any]]] = {mapped: [] for mapped in _TABLES}
         self._next: dict[type, int] = {}
         self._dirty: dict[int, int] = {}
-        self._shaken: dict[int, int] = {}
         self._unsure: set[int] = set()
         self._strengths: dict[int, dict[str, Any]] = {}
         self.count = 0
@@ -302,20 +301,23 @@ class Writer:
             tx_to=None,
         )
         n = self._log("link", dst_scope, dst, src, edge.relation)
-        if edge.relation in EPISTEMIC:
-            self._dirty.setdefault(dst, n)
-            self._dirty.setdefault(src, n)
-            self._unsure.add(dst)
+        self._joined(edge.relation, src, dst, n)
+
+    def _joined(self, relation: str, src: int, dst: int, n: int) -> None:
+        """An edge came or went."""
+        if relation in EPISTEMIC:
+            self._shake(dst, n)
+            if relation == Relation.CONTRADICTS:
+                self._shake(src, n)
+            if relation == Relation.DERIVES:
+                self._unsure.add(dst)
 
     def _unlink(self, change: ch.Unlink) -> None:
         (src, _), (dst, scope) = self._find(change.src), self._find(change.dst)
         for old in self.reader.edges_out([src]):
             if (old.dst, old.relation) == (dst, change.relation):
                 self._close(EdgeRow, old.pk)
-                n = self._log("unlink", scope, dst, src, change.relation)
-                self._dirty.setdefault(dst, n)
-                self._dirty.setdefault(src, n)
-                self._unsure.add(dst)
+                self._joined(change.relation, src, dst, self._log("unlink", scope, dst, src, change.relation))
                 return
         raise NotFound(f"{change.src} stands in no relation {change.relation!r} to {change.dst}")
 
@@ -388,7 +390,7 @@ class Writer:
         if change.name == RULE:
             self.rule = rule_from(change.value)
             for (pk,) in self.conn.execute(select(ClaimRow.pk).where(ClaimRow.erased.is_(None))).all():
-                self._dirty.setdefault(pk, n)
+                self._shake(pk, n)
 
     def _erase(self, change: ch.Erase) -> None:
         pk, _ = self._find(change.claim_id)
@@ -406,8 +408,8 @@ class Writer:
         for other in around | set(touched):
             self._shake(other, n)
             self._unsure.add(other)
-        for kept in (self._dirty, self._shaken, self._strengths):
-            kept.pop(pk, None)
+        self._dirty.pop(pk, None)
+        self._strengths.pop(pk, None)
         self._unsure.discard(pk)
         for other in bare:
             self._wipe(other)
@@ -415,9 +417,8 @@ class Writer:
     # -- belief ----------------------------------------------------------------------------------------------
 
     def _shake(self, pk: int, n: int) -> None:
-        """This claim, and with it what it bears on, must be solved anew because of change `n`."""
+        """This claim must be solved anew because of change `n`; what it bears on follows."""
         self._dirty.setdefault(pk, n)
-        self._shaken.setdefault(pk, n)
 
     def _strength(self, pk: int, belief: Belief, n: int) -> None:
         self._strengths[pk] = {
@@ -442,10 +443,6 @@ class Writer:
 
     def _solve(self) -> None:
         graph = StoredGraph(self.reader)
-        graph.load(self._shaken)
-        for pk, n in self._shaken.items():
-            for other in graph.dependents(pk):
-                self._dirty.setdefault(other, n)
         moved = settle(self.rule, graph, self._dirty).moved
         scopes = self.reader.identities(moved)
         table = _table(ClaimRow)
