@@ -113,6 +113,14 @@ class Configure:
 
 
 @dataclass(frozen=True, slots=True)
+class Embed:
+    """The vector of a wording, named by its key in rx_texts; float32, any length but that of the others is refused."""
+
+    text: int
+    vector: Any
+
+
+@dataclass(frozen=True, slots=True)
 class Erase:
     """Remove every word of a claim for good; a tombstone without content stays."""
 
@@ -132,6 +140,7 @@ Change: TypeAlias = (
     | Restatus
     | Trust
     | Configure
+    | Embed
     | Erase
 )
 

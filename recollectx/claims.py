@@ -266,9 +266,14 @@ class SemanticClaim(Claim):
     @property
     def text(self) -> str:
         """Subject, predicate and object as words; a free text as it is."""
-        if not self.subject and self.predicate == STATES:
-            return self.object
-        return f"{self.subject} {self.predicate.replace('_', ' ')} {self.object}"
+        return in_words(self.subject, self.predicate, self.object)
+
+
+def in_words(subject: str, predicate: str, value: str) -> str:
+    """Subject, predicate and object as words; a free text as it is."""
+    if not subject and predicate == STATES:
+        return value
+    return f"{subject} {predicate.replace('_', ' ')} {value}"
 
 
 @dataclass(frozen=True, slots=True)

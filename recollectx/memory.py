@@ -25,6 +25,7 @@ from recollectx.changes import (
 from recollectx.claims import GLOBAL, Assertion, Claim, EpisodicClaim, SemanticClaim, Status, check_text
 from recollectx.deciding import Decider, RuleDecider, changes_for
 from recollectx.edges import Edge, Relation
+from recollectx.embeddings import Embedder, embedder_from
 from recollectx.errors import InvalidClaim, InvalidQuery, NotFound, ScopeError
 from recollectx.extractors.base import Extractor
 from recollectx.extractors.phrases import PhraseExtractor
@@ -108,6 +109,7 @@ class Memory:
         write_policy: PolicyLike | None = None,
         decider: Decider | None = None,
         extractor: Extractor | str | None = "phrases",
+        embedder: Embedder | str | None = "auto",
         rule: Rule | None = None,
         clock: Callable[[], float] = time.time,
     ) -> "Memory":
@@ -115,6 +117,7 @@ class Memory:
 
         path_or_url: None takes RECOLLECTX_DB from the environment, else ~/.recollectx/memory.db.
         extractor: "phrases" is the English phrase set that needs no model.  rule: see MemoryStore.
+        embedder: "auto" takes the embedded model if it is installed, None leaves recall to words; also an Embedder.
         """
         if isinstance(extractor, str):
             if extractor != "phrases":
@@ -124,7 +127,7 @@ class Memory:
             extractor = PhraseExtractor()
         check_text(scope, "scope")
         target = default_path() if path_or_url is None else path_or_url
-        storage = MemoryStore(target, rule=rule, clock=clock)
+        storage = MemoryStore(target, embedder=embedder_from(embedder), rule=rule, clock=clock)
         return cls(storage, scope=scope, write_policy=write_policy, decider=decider, extractor=extractor)
 
     def close(self) -> None:
@@ -153,8 +156,11 @@ class Memory:
             for claim, reason in zip(placed, refused, strict=True):
                 yield from self._write(reader, claim, reason, None, results)
 
-        self.storage.apply(plan, cause="store")
-        return results
+        vectors, fault = self.storage.vectors_for(
+            [claim for claim, reason in zip(placed, refused, strict=True) if reason is None]
+        )
+        self.storage.apply(plan, cause="store", vectors=vectors)
+        return _noted(results, fault)
 
     def remember(
         self,
@@ -221,8 +227,10 @@ class Memory:
                     if turn is not None and claim_id is not None:
                         yield Link(Edge(turn, claim_id, Relation.DERIVES))
 
-        self.storage.apply(plan, cause="remember")
-        return results
+        wanted = [claim for claim in claims_of(readings) if refused[claim.id] is None]
+        vectors, fault = self.storage.vectors_for(wanted)
+        self.storage.apply(plan, cause="remember", vectors=vectors)
+        return _noted(results, fault)
 
     def _place(self, claim: Claim) -> Claim:
         if not isinstance(claim, SemanticClaim | EpisodicClaim):
@@ -310,7 +318,11 @@ class Memory:
                 )
             yield from made
 
-        self.storage.apply(plan, cause="update")
+        vectors: dict[str, Any] = {}
+        current = self.get(claim_id)
+        if current is not None and {"object", "summary", "predicate"} & set(changes) and not unknown:
+            vectors, _ = self.storage.vectors_for([_reworded(current, changes)])
+        self.storage.apply(plan, cause="update", vectors=vectors)
         return WriteResult(Action.UPDATE, made[0].claim.id, tuple(made), "revised")  # type: ignore[union-attr]
 
     def forget(self, claim_id: str) -> WriteResult:
@@ -517,6 +529,23 @@ class Memory:
 def default_path() -> str:
     """Where a memory lives if nobody says: RECOLLECTX_DB, else ~/.recollectx/memory.db."""
     return os.environ.get("RECOLLECTX_DB") or str(Path(DEFAULT_PATH).expanduser())
+
+
+def _reworded(claim: Claim, changes: Mapping[str, Any]) -> Claim:
+    names = {field.name for field in fields(claim)}
+    return replace(claim, **{name: value for name, value in changes.items() if name in names})
+
+
+def _noted(results: list[WriteResult], fault: str) -> list[WriteResult]:
+    """The results, with a fault of the embedder told where a new wording waits for its vector."""
+    if not fault:
+        return results
+    return [
+        replace(result, reason=result.reason + fault)
+        if result.action in (Action.ADD, Action.DELETE)
+        else result
+        for result in results
+    ]
 
 
 def _time(value: Instant) -> float:

@@ -191,3 +191,8 @@ def query_tokens(text: str) -> list[str]:
     words = _words(text)
     telling = [word for word in words if word not in _FUNCTION_WORDS]
     return list(dict.fromkeys(map(_stem, telling or words)))
+
+
+def in_context(before: str | None, text: str) -> str:
+    """What is embedded for a turn: its words after those of the turn before it, if there is one."""
+    return text if before is None else f"{before}\n{text}"

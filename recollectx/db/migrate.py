@@ -16,7 +16,7 @@ from recollectx.errors import DatabaseTooNew
 if TYPE_CHECKING:
     from alembic.config import Config
 
-HEAD = "0001"
+HEAD = "0002"
 VERSION_TABLE = "recollectx_alembic_version"
 
 # Alembic keeps its context in module globals, so one migration at a time in a process.

@@ -5,7 +5,7 @@ means still. valid_from and valid_to say when a claim holds in the world. Times 
 The names begin with rx_ so that they never meet another table of the host's database.
 """
 
-from sqlalchemy import BigInteger, Float, ForeignKey, Index, Integer, MetaData, Text, text
+from sqlalchemy import BigInteger, Float, ForeignKey, Index, Integer, LargeBinary, MetaData, Text, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 Big = BigInteger().with_variant(Integer, "sqlite")
@@ -99,6 +99,14 @@ class TextRow(Base):
     predicate: Mapped[str | None] = mapped_column(Text)
     object: Mapped[str] = mapped_column(Text)
     tokens: Mapped[str] = mapped_column(Text)
+
+
+class VectorRow(Base):
+    """The embedding of one wording: float16, little-endian; half the bytes of float32 move a cosine by under 1e-4."""
+
+    __tablename__ = "rx_vectors"
+    text: Mapped[int] = mapped_column(Big, ForeignKey("rx_texts.pk"), primary_key=True, autoincrement=False)
+    vector: Mapped[bytes] = mapped_column(LargeBinary)
 
 
 class RevisionRow(Versioned, Base):

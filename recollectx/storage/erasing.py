@@ -8,8 +8,18 @@ with it. The row in rx_claims stays as a tombstone: an id and no content.
 import json
 
 from sqlalchemy import Connection, delete, or_, select, update
+from sqlalchemy.orm import aliased
 
-from recollectx.db.tables import AliasRow, AssertionRow, ClaimRow, EdgeRow, RevisionRow, StrengthRow, TextRow
+from recollectx.db.tables import (
+    AliasRow,
+    AssertionRow,
+    ClaimRow,
+    EdgeRow,
+    RevisionRow,
+    StrengthRow,
+    TextRow,
+    VectorRow,
+)
 from recollectx.edges import Relation
 
 
@@ -21,6 +31,7 @@ def erase_rows(conn: Connection, pk: int, seq: int) -> int:
         delete(StrengthRow).where(StrengthRow.claim == pk),
         delete(AssertionRow).where(AssertionRow.claim == pk),
         delete(RevisionRow).where(RevisionRow.claim == pk),
+        delete(VectorRow).where(VectorRow.text.in_(select(TextRow.pk).where(TextRow.claim == pk))),
         delete(TextRow).where(TextRow.claim == pk),
         delete(AliasRow).where(AliasRow.claim == pk),
     ):
@@ -31,6 +42,25 @@ def erase_rows(conn: Connection, pk: int, seq: int) -> int:
         .values(erased=seq, strength=0.5, confidence=0.0, created_at=0)
     )
     return rows
+
+
+def unembed_next(conn: Connection, pk: int) -> list[tuple[int, str]]:
+    """Delete the vectors of the turns that were embedded joined with claim `pk`; returns those turns, with scopes."""
+    before, its = aliased(RevisionRow), aliased(ClaimRow)
+    following = (
+        select(ClaimRow.pk, ClaimRow.scope)
+        .join(RevisionRow, RevisionRow.claim == ClaimRow.pk)
+        .join(before, (before.session == RevisionRow.session) & (before.position + 1 == RevisionRow.position))
+        .join(its, (its.pk == before.claim) & (its.scope == ClaimRow.scope))
+        .where(before.claim == pk, ClaimRow.type == "episodic")
+        .distinct()
+    )
+    found = [(row.pk, row.scope) for row in conn.execute(following)]
+    for claim, _ in found:
+        conn.execute(
+            delete(VectorRow).where(VectorRow.text.in_(select(TextRow.pk).where(TextRow.claim == claim)))
+        )
+    return found
 
 
 def unquote(conn: Connection, pk: int) -> tuple[list[int], list[int]]:

@@ -6,7 +6,7 @@ one, seeing the effect of those it has yielded. Deciding and writing are then on
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -18,9 +18,11 @@ from recollectx.changes import Change, Configure
 from recollectx.claims import Claim
 from recollectx.db.engine import BUSY_SECONDS, Database
 from recollectx.db.migrate import upgrade
+from recollectx.embeddings.base import Embedder, Vectors
 from recollectx.errors import InvalidClaim
 from recollectx.propagation import LogOdds, Rule
 from recollectx.query import Query, Recall
+from recollectx.storage.embedding import Embedding
 from recollectx.storage.reading import Reader
 from recollectx.storage.retrieval import CACHE_BYTES, Retriever
 from recollectx.storage.writing import RULE, Writer
@@ -44,6 +46,7 @@ class MemoryStore:
 
     target: a path, `:memory:` or a database URL.  rule: how confidence follows from the graph; None takes what the
     database holds (LogOdds in a new one), another rule re-solves everything in one recorded transaction.
+    embedder: makes recall go by meaning too; None leaves it to words.
     busy_seconds: how long to wait for another process's write.  cache_bytes: see Retriever.
     """
 
@@ -51,6 +54,7 @@ class MemoryStore:
         self,
         target: str | os.PathLike[str] | URL,
         *,
+        embedder: Embedder | None = None,
         rule: Rule | None = None,
         clock: Callable[[], float] = time.time,
         busy_seconds: float = BUSY_SECONDS,
@@ -60,7 +64,8 @@ class MemoryStore:
         self.clock = clock
         try:
             upgrade(self.database)
-            self.retriever = Retriever(self.database, cache_bytes=cache_bytes)
+            self.embedding = None if embedder is None else Embedding(self.database, embedder, self.apply)
+            self.retriever = Retriever(self.database, embedding=self.embedding, cache_bytes=cache_bytes)
             if rule is not None and self.rule() != rule:
                 self.apply([Configure(RULE, rule.settings())], cause="configure")
         except BaseException:
@@ -75,14 +80,22 @@ class MemoryStore:
             self.retriever.clear()
             self.database.close()
 
-    def apply(self, changes: Iterable[Change] | Plan, *, cause: str) -> Applied:
+    def apply(
+        self,
+        changes: Iterable[Change] | Plan,
+        *,
+        cause: str,
+        vectors: Mapping[str, Vectors] | None = None,
+    ) -> Applied:
         """Make all changes in one transaction, or none. The only code that writes.
+
+        vectors: by claim id, for the wordings that the changes bring.
 
         Raises what a change or plan raises, after rolling back; DatabaseBusy if another writer holds on too long.
         """
         try:
             with self.database.write() as conn:
-                writer = Writer(conn, clock=self.clock, cause=cause)
+                writer = Writer(conn, clock=self.clock, cause=cause, vectors=vectors)
                 for change in changes(writer.reader) if callable(changes) else changes:
                     writer.make(change)
                 if not writer.count:
@@ -99,6 +112,13 @@ class MemoryStore:
         """A reader that sees one moment of the database."""
         with self.database.read() as conn:
             yield Reader(conn)
+
+    def vectors_for(self, claims: Sequence[Claim]) -> tuple[dict[str, Vectors], str]:
+        """Vectors of new claims by id, and what went wrong; both empty without an embedder."""
+        if self.embedding is None or not claims:
+            return {}, ""
+        self.embedding.heal()
+        return self.embedding.of_claims(claims)
 
     def rule(self) -> Rule:
         """How confidence follows from the graph in this database."""

@@ -10,10 +10,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import BindParameter, Connection, and_, bindparam, func, or_, select
+from sqlalchemy import BindParameter, Connection, and_, bindparam, exists, func, or_, select
+from sqlalchemy.orm import aliased
 from sqlalchemy.sql import Executable
 
-from recollectx.claims import CURRENT, GLOBAL, Assertion, Claim, EpisodicClaim, SemanticClaim
+from recollectx.claims import CURRENT, GLOBAL, Assertion, Claim, EpisodicClaim, SemanticClaim, in_words
 from recollectx.db.tables import (
     AliasRow,
     AssertionRow,
@@ -23,6 +24,7 @@ from recollectx.db.tables import (
     SettingRow,
     TextRow,
     TrustRow,
+    VectorRow,
 )
 from recollectx.deciding import Candidate
 from recollectx.edges import Relation
@@ -53,6 +55,17 @@ class StoredEdge:
     relation: str
     strength: float
     derivation: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """A wording by its key, with its scope and, for a turn, its place."""
+
+    text: int
+    words: str
+    scope: str
+    session: str | None
+    position: int | None
 
 
 def said_hash(scope: str, claim: Claim) -> int:
@@ -172,7 +185,45 @@ _NEXT_POSITION = (
         RevisionRow.tx_to.is_(None),
     )
 )
-_RULE = select(SettingRow.value).where(SettingRow.name == "rule", SettingRow.tx_to.is_(None))
+_SETTING = select(SettingRow.value).where(SettingRow.name == bindparam("name"), SettingRow.tx_to.is_(None))
+_LATER = aliased(RevisionRow)
+_BARE = select(TextRow.pk).where(~exists().where(VectorRow.text == TextRow.pk))
+_BARE_COUNT = select(func.count()).select_from(_BARE.subquery())
+_UNEMBEDDED = (
+    select(
+        TextRow.pk,
+        TextRow.subject,
+        TextRow.predicate,
+        TextRow.object,
+        ClaimRow.scope,
+        ClaimRow.type,
+        RevisionRow.session,
+        RevisionRow.position,
+    )
+    .join(ClaimRow, ClaimRow.pk == TextRow.claim)
+    .join(RevisionRow, RevisionRow.text == TextRow.pk)
+    .where(
+        ~exists().where(VectorRow.text == TextRow.pk),
+        ~exists().where(_LATER.text == TextRow.pk, _LATER.pk > RevisionRow.pk),
+        TextRow.pk > bindparam("after"),
+    )
+    .order_by(TextRow.pk)
+    .limit(bindparam("most"))
+)
+_TURN = (
+    select(TextRow.object)
+    .join(RevisionRow, RevisionRow.text == TextRow.pk)
+    .join(ClaimRow, ClaimRow.pk == RevisionRow.claim)
+    .where(
+        RevisionRow.session == bindparam("session"),
+        RevisionRow.position == bindparam("position"),
+        RevisionRow.tx_to.is_(None),
+        ClaimRow.scope == bindparam("scope"),
+        ClaimRow.type == "episodic",
+    )
+    .order_by(ClaimRow.pk)
+    .limit(1)
+)
 _SCOPES = select(ClaimRow.scope).distinct().where(ClaimRow.erased.is_(None)).order_by(ClaimRow.scope)
 
 
@@ -321,8 +372,35 @@ class Reader:
 
     def rule(self) -> Rule | None:
         """How confidence follows from the graph, as the database keeps it; None in a new one."""
-        rows = self._rows(_RULE)
-        return rule_from(json.loads(rows[0].value)) if rows else None
+        stored = self.setting("rule")
+        return None if stored is None else rule_from(stored)
+
+    def setting(self, name: str) -> dict[str, Any] | None:
+        """A setting kept with the data."""
+        rows = self._rows(_SETTING, name=name)
+        return dict(json.loads(rows[0].value)) if rows else None
+
+    def count_unembedded(self) -> int:
+        """How many wordings have no vector."""
+        return int(self._rows(_BARE_COUNT)[0][0])
+
+    def unembedded(self, most: int, *, after: int = 0) -> list[Wording]:
+        """Up to `most` wordings without a vector, with keys above `after`, in order of keys."""
+        return [
+            Wording(
+                row.pk,
+                row.object if row.type == "episodic" else in_words(row.subject, row.predicate, row.object),
+                row.scope,
+                row.session if row.type == "episodic" else None,
+                row.position,
+            )
+            for row in self._rows(_UNEMBEDDED, most=most, after=after)
+        ]
+
+    def turn(self, scope: str, session: str, position: int) -> str | None:
+        """The words of the turn at a place of a session."""
+        rows = self._rows(_TURN, scope=scope, session=session, position=position)
+        return rows[0].object if rows else None
 
     def scopes(self) -> list[str]:
         """Every scope that holds a claim, sorted."""

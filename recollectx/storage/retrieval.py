@@ -11,14 +11,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 from sqlalchemy import bindparam, func, select
 
 from recollectx.db.engine import Database
-from recollectx.db.tables import ChangeRow, ClaimRow, RevisionRow, TextRow
+from recollectx.db.tables import ChangeRow, ClaimRow, RevisionRow, TextRow, VectorRow
+from recollectx.embeddings.base import Vectors
 from recollectx.instants import from_micros
 from recollectx.query import ALL_SCOPES, Hit, Query, Recall
 from recollectx.ranking import Ranked, Row, ScopeIndex
+from recollectx.storage.embedding import Embedding
 from recollectx.storage.reading import Reader
+from recollectx.storage.writing import MODEL
 
 CACHE_BYTES = 512 * 2**20
 
@@ -46,10 +50,15 @@ _ROW = (
         RevisionRow.valid_to,
         RevisionRow.session,
         RevisionRow.position,
+        VectorRow.vector,
     )
     .join(RevisionRow, RevisionRow.claim == ClaimRow.pk)
     .join(TextRow, TextRow.pk == RevisionRow.text)
+    .join(VectorRow, VectorRow.text == TextRow.pk, isouter=True)
     .where(RevisionRow.tx_to.is_(None))
+)
+_LAST_MODEL = select(func.max(ChangeRow.n)).where(
+    ChangeRow.scope.is_(None), ChangeRow.kind == "configure", ChangeRow.detail == MODEL
 )
 _WHOLE_SCOPE = _ROW.where(ClaimRow.scope == bindparam("scope")).order_by(ClaimRow.pk)
 _BY_KEYS = _ROW.where(ClaimRow.pk.in_(bindparam("keys", expanding=True))).order_by(ClaimRow.pk)
@@ -74,6 +83,10 @@ def _index_row(row: Any) -> Row:
     )
 
 
+def _vector(row: Any) -> Vectors | None:
+    return None if row.vector is None else np.frombuffer(row.vector, "<f2").astype(np.float32)
+
+
 class _Held:
     """The index of one scope, the last change it knows, and the lock of both."""
 
@@ -84,15 +97,22 @@ class _Held:
 
     def catch_up(self, reader: Reader, scope: str) -> None:
         last = reader.conn.execute(_LAST_CHANGE).scalar() or 0
+        if (
+            self.at is not None
+            and last > self.at
+            and (reader.conn.execute(_LAST_MODEL).scalar() or 0) > self.at
+        ):
+            # Another embedding model: none of the vectors held here means anything any more.
+            self.index, self.at = ScopeIndex(), None
         if self.at is None:
             for row in reader.conn.execute(_WHOLE_SCOPE, {"scope": scope}):
-                self.index.put(_index_row(row))
+                self.index.put(_index_row(row), _vector(row))
         elif last > self.at:
             changed = [row.claim for row in reader.conn.execute(_CHANGED, {"scope": scope, "after": self.at})]
             found = {row.pk: row for row in reader.rows_in(_BY_KEYS, changed)}
             for pk in sorted(changed):
                 if pk in found:
-                    self.index.put(_index_row(found[pk]))
+                    self.index.put(_index_row(found[pk]), _vector(found[pk]))
                 else:
                     self.index.drop(pk)
         self.at = last
@@ -104,19 +124,26 @@ class Retriever:
     cache_bytes: about how much memory the indexes of all scopes may take; the least recently asked go first.
     """
 
-    def __init__(self, database: Database, *, cache_bytes: int = CACHE_BYTES) -> None:
+    def __init__(
+        self, database: Database, *, embedding: Embedding | None = None, cache_bytes: int = CACHE_BYTES
+    ) -> None:
         self._database = database
+        self._embedding = embedding
         self._cache_bytes = cache_bytes
         self._held: OrderedDict[str, _Held] = OrderedDict()
         self._lock = threading.Lock()
 
     def answer(self, query: Query, now: float) -> Recall:
         """The hits of `query`, best first. now: seconds since 1970 UTC."""
+        vector = None
+        if self._embedding is not None and query.text is not None and query.text.strip():
+            self._embedding.heal()
+            vector = self._embedding.of_question(query.text)
         scopes = self._scopes(query)
         found: list[tuple[Hit, int]] = []
         for scope in scopes:
             with self._ready(scope) as (index, reader):
-                ranked = index.search(query, now)
+                ranked = index.search(query, now, vector)
                 found.extend(_hits(reader, ranked))
         if len(scopes) > 1:
             found.sort(key=lambda pair: _order(query, *pair))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
-from sqlalchemy import Connection, Table, func, select, update
+from sqlalchemy import Connection, Table, delete, func, select, update
 
 from recollectx import changes as ch
 from recollectx.claims import (
@@ -36,19 +36,33 @@ from recollectx.db.tables import (
     TextRow,
     TrustRow,
     Tx,
+    VectorRow,
 )
+from recollectx.embeddings.base import Vectors
 from recollectx.edges import EPISTEMIC, Edge, Relation
 from recollectx.errors import InvalidClaim, NotFound, ScopeError
 from recollectx.instants import to_micros
 from recollectx.propagation import Belief, LogOdds, Node, Rule, Voice, rule_from
 from recollectx.solving import settle
 from recollectx.storage.belief import StoredGraph, restand
-from recollectx.storage.erasing import erase_rows, unquote
+from recollectx.storage.erasing import erase_rows, unembed_next, unquote
 from recollectx.storage.reading import Reader, said_hash, slot_hash
 from recollectx.text import tokens
 
-_TABLES = (ClaimRow, TextRow, RevisionRow, AssertionRow, AliasRow, EdgeRow, TrustRow, SettingRow, ChangeRow)
+_TABLES = (
+    ClaimRow,
+    TextRow,
+    VectorRow,
+    RevisionRow,
+    AssertionRow,
+    AliasRow,
+    EdgeRow,
+    TrustRow,
+    SettingRow,
+    ChangeRow,
+)
 RULE = "rule"
+MODEL = "embedder"
 
 
 def _table(mapped: type) -> Table:
@@ -66,13 +80,21 @@ def _micros(seconds: float | None) -> int | None:
 class Writer:
     """The rows of one transaction. `seq` and `at` (microseconds) are its place on the two clocks."""
 
-    def __init__(self, conn: Connection, *, clock: Callable[[], float], cause: str) -> None:
+    def __init__(
+        self,
+        conn: Connection,
+        *,
+        clock: Callable[[], float],
+        cause: str,
+        vectors: Mapping[str, Vectors] | None = None,
+    ) -> None:
         self.conn = conn
         self.reader = Reader(conn, self.flush)
         last = conn.execute(select(Tx.seq, Tx.at).order_by(Tx.seq.desc()).limit(1)).first()
         self.seq = last.seq + 1 if last else 1
         self.at = max(to_micros(clock(), "the clock"), last.at if last else 0)
         self._cause = cause
+        self._vectors = vectors or {}
         self._pending: dict[type, list[dict[str, Any]]] = {mapped: [] for mapped in _TABLES}
         self._next: dict[type, int] = {}
         self._dirty: dict[int, int] = {}
@@ -182,7 +204,7 @@ class Writer:
 
     def _text(self, pk: int, claim: Claim) -> int:
         semantic = claim if isinstance(claim, SemanticClaim) else None
-        return self._add(
+        text = self._add(
             TextRow,
             claim=pk,
             said=said_hash(claim.scope, claim),
@@ -192,6 +214,25 @@ class Writer:
             object=semantic.object if semantic else claim.text,
             tokens=" ".join(tokens(claim.text)),
         )
+        if claim.id in self._vectors:
+            self._vector(text, self._vectors[claim.id])
+        return text
+
+    def _vector(self, text: int, vector: Vectors) -> None:
+        self._pending[VectorRow].append({"text": text, "vector": vector.astype("<f2").tobytes()})
+
+    def _embed(self, change: ch.Embed) -> None:
+        self.flush()
+        row = self.conn.execute(
+            select(TextRow.claim, ClaimRow.scope, VectorRow.text.label("has"))
+            .join(ClaimRow, ClaimRow.pk == TextRow.claim)
+            .join(VectorRow, VectorRow.text == TextRow.pk, isouter=True)
+            .where(TextRow.pk == change.text)
+        ).first()
+        # The wording may have been erased, or embedded by another process, since its vector was asked for.
+        if row is not None and row.has is None:
+            self._vector(change.text, change.vector)
+            self._log("embed", row.scope, row.claim)
 
     def _revision(self, pk: int, text: int, claim: Claim) -> None:
         self._add(
@@ -387,6 +428,8 @@ class Writer:
             SettingRow, name=change.name, value=json.dumps(dict(change.value)), tx_from=self.seq, tx_to=None
         )
         n = self._log("configure", None, None, detail=change.name)
+        if change.name == MODEL:
+            self.conn.execute(delete(VectorRow))
         if change.name == RULE:
             self.rule = rule_from(change.value)
             for (pk,) in self.conn.execute(select(ClaimRow.pk).where(ClaimRow.erased.is_(None))).all():
@@ -402,6 +445,8 @@ class Writer:
         around = {edge.dst for edge in self.reader.edges_out([pk])}
         around |= {edge.src for edge in self.reader.edges_in([pk])}
         self.flush()
+        for other, scope in unembed_next(self.conn, pk):
+            self._log("embed", scope, other)
         touched, bare = unquote(self.conn, pk)
         self.erased_rows += erase_rows(self.conn, pk, self.seq)
         self.erased_ids.append(known.id)
@@ -501,5 +546,6 @@ _MAKE: Mapping[type, Callable[[Writer, Any], None]] = {
     ch.Restatus: Writer._restatus,
     ch.Trust: Writer._trust,
     ch.Configure: Writer._configure,
+    ch.Embed: Writer._embed,
     ch.Erase: Writer._erase,
 }
