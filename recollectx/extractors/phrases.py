@@ -222,7 +222,9 @@ def _inverted(subject: str, text: str) -> Iterator[_Said]:
         return
     words = attribute_value(predicate, match["value"])
     if words and words == match["value"].strip():
-        for said in _said(subject, predicate, words, text, start=match.start("value"), after=match.start("value")):
+        for said in _said(
+            subject, predicate, words, text, start=match.start("value"), after=match.start("value")
+        ):
             yield replace(said, end=match.end("name"))
 
 
