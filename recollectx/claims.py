@@ -13,12 +13,13 @@ import math
 import time
 import uuid
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, SupportsFloat, TypeVar, cast
 
 from recollectx.errors import InvalidClaim
-from recollectx.instants import Instant, to_seconds
+from recollectx.instants import Instant, from_micros, to_micros
 
 MAX_TEXT = 100_000
 MAX_NAME = 1_000
@@ -91,20 +92,19 @@ def check_text(value: object, name: str, limit: int = MAX_NAME, *, blank: bool =
 
 def check_unit(value: object, name: str) -> float:
     """`value` as a float in [0, 1]; InvalidClaim for anything else, NaN and infinities included."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        try:
-            value = float(value.__float__())  # type: ignore[attr-defined]
-        except AttributeError:
-            raise InvalidClaim(f"{name} must be a number in [0, 1], got {value!r}") from None
-    if not math.isfinite(value) or not 0 <= value <= 1:
-        raise InvalidClaim(f"{name} must be in [0, 1], got {value!r}")
-    return float(value)
+    number = math.nan
+    if isinstance(value, SupportsFloat) and not isinstance(value, bool):
+        with suppress(OverflowError):
+            number = float(value)
+    if not 0 <= number <= 1:
+        raise InvalidClaim(f"{name} must be a number in [0, 1], got {value!r}")
+    return number
 
 
 def check_time(value: Instant, name: str) -> float:
-    """`value` as seconds since 1970 UTC; InvalidClaim names `name` otherwise."""
+    """`value` as seconds since 1970 UTC, to the microsecond; InvalidClaim names `name` otherwise."""
     try:
-        return to_seconds(value, name)
+        return from_micros(to_micros(value, name))
     except ValueError as error:
         raise InvalidClaim(str(error)) from None
 
@@ -120,6 +120,8 @@ def check_member(value: object, name: str, closed: type[_Closed]) -> _Closed:
 
 def texts(value: str | Iterable[str], name: str, limit: int, *, blank: bool = False) -> tuple[str, ...]:
     """A bare string is one item; duplicates are kept out, order is kept."""
+    if not isinstance(value, Iterable):
+        raise InvalidClaim(f"{name} must be a text or several, got {value!r}")
     items = (value,) if isinstance(value, str) else tuple(value)
     return tuple(dict.fromkeys(check_text(item, name, limit, blank=blank) for item in items))
 

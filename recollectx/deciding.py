@@ -21,7 +21,7 @@ from recollectx.changes import (
     Revise,
     WriteDecision,
 )
-from recollectx.claims import CURRENT, Claim, SemanticClaim, Status, assertion_of
+from recollectx.claims import CURRENT, Basis, Claim, SemanticClaim, Status, assertion_of
 from recollectx.edges import Edge, Relation
 from recollectx.errors import InvalidSetting
 from recollectx.text import fold, fold_claim, slot
@@ -62,15 +62,15 @@ class Candidate:
     claim: Claim
     sources: Mapping[str | None, float]
 
-    @property
-    def current(self) -> bool:
-        """Whether recall would return it unasked."""
-        return self.claim.status in CURRENT
+    def holds(self, at: float) -> bool:
+        """Whether recall would return it unasked, at a time in seconds since 1970 UTC."""
+        return self.claim.status in CURRENT and (self.claim.valid_to is None or self.claim.valid_to > at)
 
     @property
     def withdrawn(self) -> bool:
-        """Whether it is out of use only because nobody stands behind it any more."""
-        return self.claim.status == Status.RETIRED and not self.sources
+        """Whether it is out of use only because nothing stands behind it any more."""
+        forsaken = self.claim.status == Status.RETIRED and not self.sources
+        return forsaken or self.claim.status == Status.UNSUPPORTED
 
 
 Decider: TypeAlias = Callable[[Claim, Sequence[Candidate], float], WriteDecision]
@@ -91,43 +91,66 @@ class RuleDecider:
 
     def __call__(self, claim: Claim, candidates: Sequence[Candidate], trust: float) -> WriteDecision:
         """The decision on `claim` among the known claims that say the same or give a value to the same thing."""
-        said = fold_claim(claim)
-        for candidate in candidates:
-            if fold_claim(candidate.claim) == said and candidate.claim.type == claim.type:
-                if not isinstance(claim, SemanticClaim):
-                    return WriteDecision(Action.NONE, "this very episode is known", candidate.claim.id)
-                if candidate.current or candidate.withdrawn:
-                    return WriteDecision(Action.UPDATE, "says the same as a known claim", candidate.claim.id)
-        if isinstance(claim, SemanticClaim) and self.is_single_valued(claim.predicate):
-            return self._rivals(claim, candidates, trust)
-        return WriteDecision(Action.ADD, "new")
+        same = [each for each in candidates if says_the_same(each.claim, claim)]
+        if not isinstance(claim, SemanticClaim):
+            return _episode(same)
+        known = next((each for each in same if each.holds(claim.since)), None)
+        known = known or next((each for each in same if each.withdrawn), None)
+        relations = (
+            self._relations(claim, candidates, trust) if self.is_single_valued(claim.predicate) else ()
+        )
+        if known is not None:
+            if not known.withdrawn:
+                # What it contradicts is known since the later of the two was stored.
+                relations = tuple(pair for pair in relations if pair[0] == Relation.SUPERSEDES)
+            return WriteDecision(Action.UPDATE, "says the same as a known claim", known.claim.id, relations)
+        replaced = [other for relation, other in relations if relation == Relation.SUPERSEDES]
+        if replaced:
+            reason = f"a newer value of {claim.predicate} takes the place of the old one"
+            return WriteDecision(Action.DELETE, reason, replaced[0], relations)
+        reason = f"contradicts a known value of {claim.predicate}" if relations else "new"
+        return WriteDecision(Action.ADD, reason, relations=relations)
 
     def is_single_valued(self, predicate: str) -> bool:
         """Whether a subject has one value of `predicate` at a time."""
         name = fold(predicate)
         return name in self.single_valued or name.startswith(SINGLE_VALUED_PREFIXES)
 
-    def _rivals(self, claim: SemanticClaim, candidates: Sequence[Candidate], trust: float) -> WriteDecision:
+    def _relations(
+        self, claim: SemanticClaim, candidates: Sequence[Candidate], trust: float
+    ) -> tuple[tuple[str, str], ...]:
+        """How `claim` stands to the other values of the same thing that hold."""
         relations = []
         for candidate in candidates:
             rival = candidate.claim
-            if not candidate.current or not isinstance(rival, SemanticClaim) or slot(rival) != slot(claim):
+            if (
+                not isinstance(rival, SemanticClaim)
+                or slot(rival) != slot(claim)
+                or says_the_same(rival, claim)
+            ):
                 continue
-            entitled = claim.source in candidate.sources or trust > max(
-                candidate.sources.values(), default=0.0
-            )
-            newer = claim.since >= rival.since
-            relation = Relation.SUPERSEDES if entitled and newer else Relation.CONTRADICTS
-            relations.append((str(relation), rival.id))
-        replaced = [known for relation, known in relations if relation == Relation.SUPERSEDES]
-        if replaced:
-            reason = f"a newer value of {claim.predicate} takes the place of the old one"
-            return WriteDecision(Action.DELETE, reason, replaced[0], tuple(relations))
-        if relations:
-            return WriteDecision(
-                Action.ADD, f"contradicts a known value of {claim.predicate}", relations=tuple(relations)
-            )
+            if candidate.holds(claim.since):
+                entitled = claim.source in candidate.sources or trust > max(
+                    candidate.sources.values(), default=0.0
+                )
+                newer = claim.since >= rival.since
+                relation = Relation.SUPERSEDES if entitled and newer else Relation.CONTRADICTS
+                relations.append((str(relation), rival.id))
+        return tuple(relations)
+
+
+def says_the_same(one: Claim, other: Claim) -> bool:
+    """Whether two claims are one: equal facts, or the very same episode."""
+    return one.type == other.type and fold_claim(one) == fold_claim(other)
+
+
+def _episode(same: Sequence[Candidate]) -> WriteDecision:
+    if not same:
         return WriteDecision(Action.ADD, "new")
+    withdrawn = next((each for each in same if each.withdrawn), None)
+    if withdrawn is not None and not any(each.claim.status in CURRENT for each in same):
+        return WriteDecision(Action.UPDATE, "this very episode is asserted again", withdrawn.claim.id)
+    return WriteDecision(Action.NONE, "this very episode is known", same[0].claim.id)
 
 
 def changes_for(
@@ -145,14 +168,16 @@ def changes_for(
     known = {candidate.claim.id: candidate for candidate in candidates}
     if decision.action in (Action.UPDATE, Action.NONE):
         assert decision.target is not None
-        return _join(decision.action, claim, known[decision.target], span)
-    changes: list[Change] = [Assert(claim, assertion_of(claim, span))]
+        target, changes = decision.target, _join(decision.action, claim, known[decision.target], span)
+    else:
+        target, changes = claim.id, [Assert(claim, assertion_of(claim, span))]
     for relation, other in decision.relations:
         old = known[other].claim
         if relation == Relation.SUPERSEDES:
             status = Status.SUPERSEDED if claim.since <= now else old.status
-            changes.append(Restatus(old.id, status, valid_to=max(claim.since, old.since)))
-        changes.append(Link(Edge(claim.id, other, relation)))
+            ends = max(claim.since, old.since)
+            changes.append(Restatus(old.id, status, valid_to=min(ends, old.valid_to or ends)))
+        changes.append(Link(Edge(target, other, relation)))
     return changes
 
 
@@ -160,7 +185,7 @@ def _join(action: Action, claim: Claim, candidate: Candidate, span: str | None) 
     known = candidate.claim
     changes: list[Change] = []
     if action == Action.UPDATE:
-        if candidate.withdrawn:
+        if candidate.withdrawn and known.status == Status.RETIRED:
             changes.append(Restore(known.id))
         changes.append(Reinforce(known.id, assertion_of(claim, span)))
         united = replace(
@@ -169,6 +194,8 @@ def _join(action: Action, claim: Claim, candidate: Candidate, span: str | None) 
             entities=known.entities + claim.entities,
             importance=max(known.importance, claim.importance),
             category=known.category or claim.category,
+            basis=Basis.ASSERTED if claim.basis == Basis.ASSERTED else known.basis,
+            status=Status.ACTIVE if known.status == Status.RETIRED else known.status,
         )
         if united != known:
             changes.append(Revise(united))

@@ -22,8 +22,18 @@ from recollectx.changes import (
     Unlink,
     WriteResult,
 )
-from recollectx.claims import GLOBAL, Assertion, Claim, EpisodicClaim, SemanticClaim, Status, check_text
-from recollectx.deciding import Decider, RuleDecider, changes_for
+from recollectx.claims import (
+    CURRENT,
+    GLOBAL,
+    Claim,
+    EpisodicClaim,
+    SemanticClaim,
+    Status,
+    assertion_of,
+    check_metadata,
+    check_text,
+)
+from recollectx.deciding import Decider, RuleDecider, changes_for, says_the_same
 from recollectx.edges import Edge, Relation
 from recollectx.embeddings import Embedder, embedder_from
 from recollectx.errors import InvalidClaim, InvalidQuery, NotFound, ScopeError
@@ -179,10 +189,13 @@ class Memory:
         """
         scope = self.scope if scope is None else check_text(scope, "scope")
         when = self.storage.clock() if at is None else _time(at)
-        extra = dict(metadata or {})
+        extra = check_metadata({} if metadata is None else metadata)
+        if source is not None:
+            check_text(source, "source")
         if isinstance(text_or_messages, str):
             check_text(text_or_messages, "text", 10**9)
             said = source or USER
+            places: dict[str, int] = {}
             readings = [
                 read_text(
                     text_or_messages,
@@ -206,17 +219,21 @@ class Memory:
                 extractor=self.extractor,
                 next_position=places,
             )
-        return self._keep(readings)
+        return self._keep(readings, scope, places)
 
-    def _keep(self, readings: Sequence[Reading]) -> builtins.list[WriteResult]:
+    def _keep(
+        self, readings: Sequence[Reading], scope: str, places: Mapping[str, int]
+    ) -> builtins.list[WriteResult]:
         refused = {claim.id: self._refusal(claim) for claim in claims_of(readings)}
         results: list[WriteResult] = []
 
         def plan(reader: Reader) -> Iterator[Change]:
+            # Somebody may have gone on with the same session since `places` were read.
+            moved = {name: reader.next_position(scope, name) - at for name, at in places.items()}
             for reading in readings:
                 turn = None
                 if reading.episode is not None:
-                    episode = reading.episode
+                    episode = reading.placed(moved)
                     yield from self._write(reader, episode, refused[episode.id], None, results)
                     if results[-1].action == Action.NONE:
                         continue
@@ -300,22 +317,16 @@ class Memory:
                 raise InvalidClaim(f"a {old.type} claim has no {sorted(missing)[0]}")
             new = replace(old, **changes)
             for other in reader.candidates(old.scope, new):
-                if other.current and other.claim.id != old.id and fold_claim(other.claim) == fold_claim(new):
+                if other.holds(new.since) and other.claim.id != old.id and says_the_same(other.claim, new):
                     raise InvalidClaim(
                         f"that says the same as claim {other.claim.id}; forget one of them instead"
                     )
             made.append(Revise(new))
             if _REASSERTED & set(changes):
-                asserted = changes.get("confidence", old.prior if old.prior is not None else old.confidence)
-                made.append(
-                    Reinforce(
-                        old.id,
-                        Assertion(
-                            old.source, asserted, self.storage.clock(), new.evidence, session=new.session
-                        ),
-                        replace=True,
-                    )
-                )
+                said = [each for _, each in reader.assertions([known.pk]).get(known.pk, ())]
+                own = next((each for each in said if each.source == old.source), assertion_of(old))
+                asserted = {name: value for name, value in changes.items() if name in _REASSERTED}
+                made.append(Reinforce(old.id, replace(own, **asserted), replace=True))
             yield from made
 
         vectors: dict[str, Any] = {}
@@ -449,26 +460,34 @@ class Memory:
         return len(self.retrieve(**filters))
 
     def explain(self, claim_id: str) -> dict[str, Any] | None:
-        """What bears directly on a claim: `belief`, and ids under supported_by, contradicted_by, derived_from,
-        supersedes, superseded_by; `assertions` says who stands behind it. None if this scope holds no such claim."""
+        """What bears directly on a claim: `belief`, and ids under supported_by, contradicted_by, derived_from (of claims
+        in use), supersedes, superseded_by; `assertions` says who stands behind it. None if there is no such claim."""
         with self.storage.reader() as reader:
             known = self._known(reader, claim_id)
             if known is None:
                 return None
             claims = reader.claims([known.pk])
             incoming, outgoing = reader.edges_in([known.pk]), reader.edges_out([known.pk])
-            ids = reader.identities([edge.src for edge in incoming] + [edge.dst for edge in outgoing])
+            around = reader.claims([edge.src for edge in incoming] + [edge.dst for edge in outgoing])
 
-            def sources(relation: str) -> builtins.list[str]:
-                return [ids[edge.src].id for edge in incoming if edge.relation == relation]
+            def ids(
+                edges: Iterable[tuple[int, str]], relation: str, *, used: bool = True
+            ) -> builtins.list[str]:
+                return [
+                    around[pk].id
+                    for pk, how in edges
+                    if how == relation and pk in around and (not used or around[pk].status in CURRENT)
+                ]
 
+            onto = [(edge.src, edge.relation) for edge in incoming]
+            from_here = [(edge.dst, edge.relation) for edge in outgoing]
             return {
                 "belief": claims[known.pk],
-                "supported_by": sources(Relation.SUPPORTS),
+                "supported_by": ids(onto, Relation.SUPPORTS),
                 "contradicted_by": list(reader.rivals(claims).get(known.pk, ())),
-                "derived_from": sources(Relation.DERIVES),
-                "superseded_by": sources(Relation.SUPERSEDES),
-                "supersedes": [ids[edge.dst].id for edge in outgoing if edge.relation == Relation.SUPERSEDES],
+                "derived_from": ids(onto, Relation.DERIVES),
+                "superseded_by": ids(onto, Relation.SUPERSEDES, used=False),
+                "supersedes": ids(from_here, Relation.SUPERSEDES, used=False),
                 "assertions": [assertion for _, assertion in reader.assertions([known.pk]).get(known.pk, ())],
             }
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
 
-from recollectx.claims import CURRENT, VALID_CLAIM_TYPES, Category, Claim, Status
-from recollectx.errors import InvalidQuery
+from recollectx.claims import CURRENT, VALID_CLAIM_TYPES, Category, Claim, Status, check_text
+from recollectx.errors import InvalidClaim, InvalidQuery
 from recollectx.instants import to_seconds
 
 MAX_K = 10_000
@@ -97,8 +97,12 @@ class Query:
     def _check_sets(self) -> None:
         if self.scopes is not ALL_SCOPES:
             names = (self.scopes,) if isinstance(self.scopes, str) else tuple(self.scopes)
-            if not names or any(not isinstance(name, str) or not name for name in names):
-                raise InvalidQuery(f"scopes must be names or ALL_SCOPES, got {self.scopes!r}")
+            try:
+                names = tuple(check_text(name, "a scope") for name in names)
+            except InvalidClaim as error:
+                raise InvalidQuery(f"scopes must be names or ALL_SCOPES: {error}") from None
+            if not names:
+                raise InvalidQuery("scopes is empty; name one or give ALL_SCOPES")
             object.__setattr__(self, "scopes", names)
         try:
             if self.category is not None:

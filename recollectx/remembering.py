@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from recollectx.claims import Claim, EpisodicClaim, SemanticClaim
-from recollectx.errors import InvalidClaim, TranscriptError
+from recollectx.claims import Claim, EpisodicClaim, SemanticClaim, check_metadata, check_text
+from recollectx.errors import TranscriptError
 from recollectx.extractors.base import Extractor, Turn
 from recollectx.instants import Instant, to_seconds
 
@@ -37,6 +37,18 @@ class Reading:
 
     episode: EpisodicClaim | None
     found: tuple[Heard, ...]
+    own_place: bool = True
+
+    def placed(self, moved: Mapping[str, int]) -> EpisodicClaim:
+        """The episode, moved on in its session if it did not say its place."""
+        assert self.episode is not None
+        session, position = self.episode.session, self.episode.position
+        further = 0 if self.own_place or session is None else moved.get(session, 0)
+        return (
+            replace(self.episode, position=position + further)
+            if further and position is not None
+            else self.episode
+        )
 
 
 def read_text(
@@ -79,16 +91,20 @@ def read_messages(
     for number, message in enumerate(messages, 1):
         where = f"message {number}"
         _check(message, where)
-        session = str(message.get("session") or own_session)
+        session = message.get("session") or own_session
         position = message.get("position")
-        if position is None:
-            position = places[session]
-        places[session] = int(position) + 1
-        turn, named, said_by = _turn(message, where, source, at=at, session=session, position=position)
-        summary = f"{named}: {turn.text}" if named else turn.text
-        extra = {**metadata, **(message.get("metadata") or {})}
-        episode = _episode(turn, summary, said_by, scope, extra)
-        readings.append(Reading(episode, _heard(turn, said_by, scope, extractor)))
+        try:
+            place: int = places[check_text(session, "session")] if position is None else position
+            turn, named, said_by = _turn(message, source, at=at, session=session, position=place)
+            summary = f"{named}: {turn.text}" if named else turn.text
+            extra = {**metadata, **check_metadata(message.get("metadata") or {})}
+            episode = _episode(turn, summary, said_by, scope, extra)
+        except ValueError as error:
+            raise TranscriptError(f"{where}: {error}") from None
+        places[session] = place + 1
+        readings.append(
+            Reading(episode, _heard(turn, said_by, scope, extractor), own_place=position is not None)
+        )
     return readings
 
 
@@ -117,22 +133,21 @@ def _check(message: Any, where: str) -> None:
 
 
 def _turn(
-    message: Message, where: str, source: str | None, *, at: float, session: str, position: int
+    message: Message, source: str | None, *, at: float, session: str, position: int
 ) -> tuple[Turn, str | None, str]:
     """The turn, the name to show before its words, and its source."""
     role = message.get("role")
     speaker = message.get("speaker") or message.get("name")
+    for name, value in (("role", role), ("speaker", speaker)):
+        if value is not None:
+            check_text(value, name)
     when: Instant | None = message.get("time", message.get("timestamp"))
-    try:
-        said_at = at if when is None else to_seconds(when, "time")
-        text = message.get("text", message.get("content"))
-        person = speaker or (source if role in (None, USER) else None)
-        said_by = str(person or role or USER)
-        named = speaker or (None if role in (None, USER) and source is None else said_by)
-        listened = None if said_by == USER else said_by
-        turn = Turn(str(text), listened, said_at, session, position, role)
-    except (InvalidClaim, ValueError) as error:
-        raise TranscriptError(f"{where}: {error}") from None
+    said_at = at if when is None else to_seconds(when, "time")
+    text = message.get("text", message.get("content"))
+    person = speaker or (source if role in (None, USER) else None)
+    said_by = str(person or role or USER)
+    named = speaker or (None if role in (None, USER) and source is None else said_by)
+    turn = Turn(str(text), None if said_by == USER else said_by, said_at, session, position, role)
     return turn, named, said_by
 
 

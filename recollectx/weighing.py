@@ -106,6 +106,10 @@ class Rule(Protocol):
     def low_trust(self) -> float:
         """The trust below which sources are not told apart."""
 
+    @property
+    def symmetric_contradiction(self) -> bool:
+        """Whether a contradiction is read both ways."""
+
     def local(self, node: Node, peers: Peers) -> Belief:
         """The belief in `node`, given the claims its arrows come from."""
 

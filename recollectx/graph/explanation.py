@@ -7,7 +7,7 @@ the other places). A cycle is reported when, and only when, the edges lead back 
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from recollectx.claims import Claim
@@ -132,30 +132,33 @@ def walk(
 
 def lay_out(root: int, found: Walk, claims: Mapping[int, Claim]) -> ExplanationResult:
     """The tree of a walk: each claim laid out once, where it is nearest to the root."""
-    laid = {root}
-
-    def node(pk: int, depth: int, relation: str | None, came: int | None) -> ExplanationNode:
-        ahead = []
+    reached = [pk for pk in found.depths if pk in claims]
+    parents: dict[int, tuple[int, int]] = {}
+    for pk in reached:
+        for step in found.onto.get(pk, ()):
+            if step.other != root and found.depths[step.other] == found.depths[pk] + 1:
+                parents.setdefault(step.other, (pk, step.edge))
+    laid: dict[int, ExplanationNode] = {}
+    # Deepest first: what bears on a claim is laid out before it, without recursion.
+    for pk in reversed(reached):
+        came = parents[pk][1] if pk in parents else None
+        children = []
         for step in found.onto.get(pk, ()):
             if step.edge == came or step.other not in claims:
                 continue
-            fresh = step.other not in laid and found.depths[step.other] == depth + 1
-            if fresh:
-                laid.add(step.other)
-            ahead.append((step, fresh))
-        children = tuple(
-            node(step.other, depth + 1, step.relation, step.edge)
-            if fresh
-            else ExplanationNode(claims[step.other], depth + 1, step.relation, repeated=True)
-            for step, fresh in ahead
-        )
-        return ExplanationNode(claims[pk], depth, relation, children)
-
+            if parents.get(step.other) == (pk, step.edge):
+                children.append(replace(laid[step.other], relation=step.relation))
+            else:
+                again = ExplanationNode(
+                    claims[step.other], found.depths[pk] + 1, step.relation, repeated=True
+                )
+                children.append(again)
+        laid[pk] = ExplanationNode(claims[pk], found.depths[pk], None, tuple(children))
     return ExplanationResult(
-        root=node(root, 0, None, None),
+        root=laid[root],
         max_depth_reached=max(found.depths.values()),
         cycle_detected=_has_cycle(found),
-        total_nodes=len(found.depths),
+        total_nodes=len(reached),
         truncated=found.truncated,
     )
 

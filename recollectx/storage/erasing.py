@@ -6,6 +6,7 @@ with it. The row in rx_claims stays as a tombstone: an id and no content.
 """
 
 import json
+from typing import Any
 
 from sqlalchemy import Connection, delete, or_, select, update
 from sqlalchemy.orm import aliased
@@ -68,7 +69,7 @@ def unquote(conn: Connection, pk: int) -> tuple[list[int], list[int]]:
 
     Returns the claims that lost a quotation, and those of them that have no assertion left in any past.
     """
-    wordings = [row.object for row in conn.execute(select(TextRow.object).where(TextRow.claim == pk))]
+    wordings = _wordings(conn, [pk])
     derived = conn.execute(
         select(EdgeRow.dst).where(EdgeRow.src == pk, EdgeRow.relation == Relation.DERIVES).distinct()
     )
@@ -79,25 +80,40 @@ def unquote(conn: Connection, pk: int) -> tuple[list[int], list[int]]:
                 AssertionRow.claim == claim
             )
         ).all()
-        left = sum(_cut(conn, row.pk, row.evidence, row.span, wordings) for row in rows)
+        others = conn.execute(
+            select(EdgeRow.src).where(
+                EdgeRow.dst == claim, EdgeRow.relation == Relation.DERIVES, EdgeRow.src != pk
+            )
+        )
+        # What another turn says too is that turn's words, and stays.
+        kept = _wordings(conn, [src for (src,) in others])
+        left = sum(_cut(conn, row, wordings, kept) for row in rows)
         if left < len(rows):
             touched.append(claim)
             bare.extend([claim] if not left else [])
     return touched, bare
 
 
-def _cut(conn: Connection, pk: int, evidence: str | None, span: str | None, wordings: list[str]) -> bool:
+def _wordings(conn: Connection, pks: list[int]) -> list[str]:
+    return [row.object for row in conn.execute(select(TextRow.object).where(TextRow.claim.in_(pks)))]
+
+
+def _cut(conn: Connection, row: Any, wordings: list[str], others: list[str]) -> bool:
     """Whether the assertion stays, without its quotations."""
-    pieces = json.loads(evidence) if evidence else []
-    kept = [piece for piece in pieces if not _quotes(piece, wordings)]
-    quoted = span is not None and _quotes(span, wordings)
+
+    def gone(piece: str) -> bool:
+        return _quotes(piece, wordings) and not any(piece in text for text in others)
+
+    pieces = json.loads(row.evidence) if row.evidence else []
+    kept = [piece for piece in pieces if not gone(piece)]
+    quoted = row.span is not None and gone(row.span)
     if len(kept) == len(pieces) and not quoted:
         return True
     if not kept:
-        conn.execute(delete(AssertionRow).where(AssertionRow.pk == pk))
+        conn.execute(delete(AssertionRow).where(AssertionRow.pk == row.pk))
         return False
-    changed = {"evidence": json.dumps(kept, ensure_ascii=False), "span": None if quoted else span}
-    conn.execute(update(AssertionRow).where(AssertionRow.pk == pk).values(changed))
+    changed = {"evidence": json.dumps(kept, ensure_ascii=False), "span": None if quoted else row.span}
+    conn.execute(update(AssertionRow).where(AssertionRow.pk == row.pk).values(changed))
     return True
 
 

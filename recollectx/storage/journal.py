@@ -70,7 +70,7 @@ def moves(reader: Reader, pk: int) -> list[Moved]:
     found = []
     for before, row in pairwise(rows):
         other = row.other if row.claim == pk else row.claim
-        where = "" if pk in (row.claim, other) else ", further up"
+        where = "" if pk in (row.claim, other) or row.claim is None else ", further up"
         found.append(
             Moved(
                 old=before.value,

@@ -14,7 +14,16 @@ from sqlalchemy import BindParameter, Connection, and_, bindparam, exists, func,
 from sqlalchemy.orm import aliased
 from sqlalchemy.sql import Executable
 
-from recollectx.claims import CURRENT, GLOBAL, Assertion, Claim, EpisodicClaim, SemanticClaim, in_words
+from recollectx.claims import (
+    CURRENT,
+    GLOBAL,
+    Assertion,
+    Claim,
+    EpisodicClaim,
+    SemanticClaim,
+    check_text,
+    in_words,
+)
 from recollectx.db.tables import (
     AliasRow,
     AssertionRow,
@@ -28,6 +37,7 @@ from recollectx.db.tables import (
 )
 from recollectx.deciding import Candidate
 from recollectx.edges import Relation
+from recollectx.errors import InvalidClaim
 from recollectx.instants import from_micros
 from recollectx.propagation import Rule, Voice, rule_from, strongest
 from recollectx.text import fold_claim, slot
@@ -148,8 +158,16 @@ _EDGE = select(
 ).where(EdgeRow.tx_to.is_(None))
 _EDGES_IN = _EDGE.where(EdgeRow.dst.in_(_KEYS)).order_by(EdgeRow.pk)
 _EDGES_OUT = _EDGE.where(EdgeRow.src.in_(_KEYS)).order_by(EdgeRow.pk)
-_BEARING = _EDGE.where(
-    or_(EdgeRow.dst.in_(_KEYS), and_(EdgeRow.src.in_(_KEYS), EdgeRow.relation == Relation.CONTRADICTS))
+_SRC, _DST = aliased(ClaimRow), aliased(ClaimRow)
+_BEARING = (
+    _EDGE.join(_SRC, _SRC.pk == EdgeRow.src)
+    .join(_DST, _DST.pk == EdgeRow.dst)
+    .where(
+        or_(
+            EdgeRow.dst.in_(_KEYS),
+            and_(EdgeRow.src.in_(_KEYS), EdgeRow.relation == Relation.CONTRADICTS, _SRC.scope == _DST.scope),
+        )
+    )
 )
 _IN_SCOPE = _IDENTITY.where(ClaimRow.scope == bindparam("scope"), ClaimRow.erased.is_(None)).order_by(
     ClaimRow.pk
@@ -250,6 +268,10 @@ class Reader:
 
     def resolve(self, claim_id: str) -> Identity | None:
         """The claim that `claim_id` names, directly or as an alias; None if there is none."""
+        try:
+            check_text(claim_id, "id")
+        except InvalidClaim:
+            return None
         for statement in (_BY_ID, _BY_ALIAS):
             for row in self._rows(statement, id=claim_id):
                 return Identity(row.pk, row.id, row.scope, row.erased is not None)
@@ -298,12 +320,13 @@ class Reader:
         return [StoredEdge(*row) for row in self.rows_in(_EDGES_OUT, pks)]
 
     def bearing(self, pks: Collection[int]) -> list[StoredEdge]:
-        """Live edges into these claims and contradictions out of them, in one query per batch."""
+        """Live edges into these claims and contradictions with them in their scope, in one query per batch."""
         found = {edge.pk: edge for edge in (StoredEdge(*row) for row in self.rows_in(_BEARING, pks))}
         return [found[pk] for pk in sorted(found)]
 
     def rivals(self, claims: Mapping[int, Claim]) -> dict[int, tuple[str, ...]]:
-        """Ids of the current claims that contradict each of these, from its own scope or from global."""
+        """Ids of the current claims that contradict each of these that is current, in its own scope or in global."""
+        claims = {pk: claim for pk, claim in claims.items() if claim.status in CURRENT}
         pairs = set()
         for edge in self.bearing(claims):
             if edge.relation == Relation.CONTRADICTS:

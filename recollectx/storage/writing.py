@@ -46,7 +46,7 @@ from recollectx.propagation import Belief, LogOdds, Node, Rule, Voice, rule_from
 from recollectx.solving import settle
 from recollectx.storage.belief import StoredGraph, restand
 from recollectx.storage.erasing import erase_rows, unembed_next, unquote
-from recollectx.storage.reading import Reader, said_hash, slot_hash
+from recollectx.storage.reading import Reader, StoredEdge, said_hash, slot_hash
 from recollectx.text import tokens
 
 _TABLES = (
@@ -279,6 +279,7 @@ class Writer:
                 new = new if change.replace else _united(old, new)
         self._assertion(pk, new)
         self._shake(pk, self._log("reinforce", scope, pk))
+        self._unsure.add(pk)
 
     def _retract(self, change: ch.Retract) -> None:
         pk, scope = self._find(change.claim_id)
@@ -319,14 +320,7 @@ class Writer:
         edge = change.edge
         (src, src_scope), (dst, dst_scope) = self._find(edge.src), self._find(edge.dst)
         _check_ends(edge, src, dst, src_scope, dst_scope)
-        same = [
-            old for old in self.reader.edges_out([src]) if (old.dst, old.relation) == (dst, edge.relation)
-        ]
-        if edge.relation == Relation.CONTRADICTS and src_scope == dst_scope:
-            # A contradiction is stored once and read both ways.
-            same += [
-                old for old in self.reader.edges_out([dst]) if (old.dst, old.relation) == (src, edge.relation)
-            ]
+        same = self._standing(src, dst, edge.relation, src_scope == dst_scope)
         for old in same:
             if (old.strength, old.derivation) == (edge.strength, edge.derivation):
                 return
@@ -353,14 +347,24 @@ class Writer:
             if relation == Relation.DERIVES:
                 self._unsure.add(dst)
 
+    def _standing(self, src: int, dst: int, relation: str, one_scope: bool) -> list[StoredEdge]:
+        """The edges between two claims that say `relation`; a contradiction read both ways is stored once."""
+        same = [old for old in self.reader.edges_out([src]) if (old.dst, old.relation) == (dst, relation)]
+        if relation == Relation.CONTRADICTS and one_scope and self.rule.symmetric_contradiction:
+            same += [
+                old for old in self.reader.edges_out([dst]) if (old.dst, old.relation) == (src, relation)
+            ]
+        return same
+
     def _unlink(self, change: ch.Unlink) -> None:
-        (src, _), (dst, scope) = self._find(change.src), self._find(change.dst)
-        for old in self.reader.edges_out([src]):
-            if (old.dst, old.relation) == (dst, change.relation):
-                self._close(EdgeRow, old.pk)
-                self._joined(change.relation, src, dst, self._log("unlink", scope, dst, src, change.relation))
-                return
-        raise NotFound(f"{change.src} stands in no relation {change.relation!r} to {change.dst}")
+        (src, src_scope), (dst, scope) = self._find(change.src), self._find(change.dst)
+        standing = self._standing(src, dst, change.relation, src_scope == scope)
+        if not standing:
+            raise NotFound(f"{change.src} stands in no relation {change.relation!r} to {change.dst}")
+        for old in standing:
+            self._close(EdgeRow, old.pk)
+            n = self._log("unlink", scope, old.dst, old.src, change.relation)
+            self._joined(change.relation, old.src, old.dst, n)
 
     def _retire(self, change: ch.Retire) -> None:
         self._restatus(ch.Restatus(change.claim_id, Status.RETIRED), kind="retire")

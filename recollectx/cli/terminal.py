@@ -1,0 +1,150 @@
+"""The terminal: where output, progress and errors go, and the options that every command takes.
+
+Documents and tables go to stdout, everything else to stderr. Without a terminal nothing is folded, cut or coloured.
+"""
+
+import sys
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+import click
+from rich.console import Console, RenderableType
+
+from recollectx.claims import GLOBAL
+from recollectx.cli.render import plain, to_json
+from recollectx.db.engine import MEMORY, resolve_url
+from recollectx.errors import NotFound, RecollectxError
+from recollectx.memory import Memory, default_path
+
+UNFOLDED = 10_000_000
+INTERRUPTED = 130
+
+
+def _console(*, stderr: bool) -> Console:
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() else UNFOLDED
+    return Console(stderr=stderr, width=width, highlight=False, markup=False, emoji=False)
+
+
+@dataclass
+class Terminal:
+    """The options of this run and its two streams. db: a path or URL, None for the default one."""
+
+    db: str | None = None
+    scope: str = GLOBAL
+    as_json: bool = False
+    out: Console = field(default_factory=lambda: _console(stderr=False))
+    err: Console = field(default_factory=lambda: _console(stderr=True))
+
+    @property
+    def target(self) -> str:
+        """The path or URL of the memory."""
+        return default_path() if self.db is None else self.db
+
+    @property
+    def file(self) -> Path | None:
+        """The file of the memory, whether it is there or not; None for `:memory:`."""
+        name = resolve_url(self.target).database
+        return None if name in (None, MEMORY) else Path(str(name))
+
+    def open(self, *, create: bool = False) -> Memory:
+        """The memory of this run. Raises NotFound if there is none yet, unless `create`."""
+        if not create and self.file is not None and not self.file.exists():
+            raise NotFound(f"there is no memory at {self.file}; `recollectx init` makes one")
+        return Memory.open(self.target, scope=self.scope)
+
+    @property
+    def wide(self) -> bool:
+        """Whether lines may be of any length: nobody looks at them on a screen."""
+        return self.out.width == UNFOLDED
+
+    def show(self, document: Any, *shown: RenderableType, width: int | None = None) -> None:
+        """Print `document` with --json, else what is to be shown to a person. width: of a drawing, in columns."""
+        if self.as_json:
+            click.echo(to_json(document, ascii_only="utf" not in self.out.encoding))
+            return
+        if not self.wide:
+            self.out.print(*shown, sep="\n", width=width)
+            return
+        with self.out.capture() as captured:
+            self.out.print(*shown, sep="\n", width=width)
+        # Tables fill every line up with blanks, as wide as their widest cell.
+        for line in captured.get().splitlines():
+            click.echo(line.rstrip())
+
+    def note(self, text: str) -> None:
+        """Tell a person something that is no result."""
+        self.err.print(plain(text), style="dim")
+
+
+class Failure(click.ClickException):
+    """A failure of ours: one message on stderr, exit code 1."""
+
+    def __init__(self, message: str, terminal: Terminal) -> None:
+        super().__init__(message)
+        self.terminal = terminal
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the message, as JSON if the run is to speak JSON."""
+        if self.terminal.as_json:
+            click.echo(to_json({"error": self.message}, ascii_only=True), file=file, err=True)
+        else:
+            lines = [plain(line) for line in self.message.splitlines()]
+            click.echo("recollectx: " + "\n".join(lines), file=file, err=True)
+
+
+def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    # Asked of the command and of the group: whoever was given a value has the say.
+    if value is not None and value is not False:
+        setattr(ctx.ensure_object(Terminal), str(param.name), value)
+
+
+def _global_options() -> list[click.Option]:
+    kept: dict[str, Any] = {"expose_value": False, "callback": _keep}
+    return [
+        click.Option(
+            ["--db"],
+            metavar="PATH_OR_URL",
+            help="The memory. Default: $RECOLLECTX_DB, else ~/.recollectx/memory.db.",
+            **kept,
+        ),
+        click.Option(["--scope"], metavar="NAME", help="The scope to work in. Default: global.", **kept),
+        click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON document.", **kept),
+    ]
+
+
+class Command(click.Command):
+    """A command that takes the global options too."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.params.extend(_global_options())
+
+
+class Group(click.Group):
+    """Turns our errors into messages and Ctrl-C into its exit code."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.params.extend(_global_options())
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; ClickException for every error that recollectx raises on purpose."""
+        try:
+            return super().invoke(ctx)
+        except RecollectxError as error:
+            raise Failure(str(error), ctx.ensure_object(Terminal)) from error
+        except (KeyboardInterrupt, click.Abort) as error:
+            stopped = isinstance(error, KeyboardInterrupt) or isinstance(error.__context__, KeyboardInterrupt)
+            with suppress(BrokenPipeError):
+                click.echo("stopped", err=True)
+            ctx.exit(INTERRUPTED if stopped else 1)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands in the order in which one meets them."""
+        return list(self.commands)
+
+
+pass_terminal = click.make_pass_decorator(Terminal, ensure=True)

@@ -1,0 +1,214 @@
+import random
+import sqlite3
+
+import pytest
+from conftest import START, event, fact
+
+from recollectx import Memory
+from recollectx.changes import Assert
+from recollectx.claims import Assertion
+from recollectx.errors import InvalidClaim, NotFound
+
+
+def raw(path) -> bytes:
+    """Every byte of the database file and its log."""
+    beside = [path.with_name(path.name + end) for end in ("", "-wal", "-journal")]
+    return b"".join(each.read_bytes() for each in beside if each.exists())
+
+
+def traces(path, words) -> list[str]:
+    """Those of `words` that still stand in the file."""
+    content = raw(path)
+    return [word for word in words if word.encode() in content]
+
+
+def test_no_word_of_an_erased_claim_is_left_in_the_file(memory, path):
+    words = [
+        "zebrafinch",
+        "quokkaevid",
+        "pangolspan",
+        "okapisubj",
+        "oldwording",
+        "metaverse9",
+        "entitwelve",
+        "srcseven",
+    ]
+    claim = fact(
+        "oldwording",
+        "srcseven",
+        subject="okapisubj",
+        evidence="quokkaevid",
+        metadata={"key": "metaverse9"},
+        entities="entitwelve",
+        session="sessfourteen",
+    )
+    said = Assertion("srcseven", 0.8, START, ("quokkaevid",), span="pangolspan")
+    memory.storage.apply([Assert(claim, said)], cause="test")
+    memory.store(fact("oldwording", "srceight", subject="okapisubj", evidence="furtherevid"))
+    memory.update(claim.id, object="zebrafinch")
+    memory.retract("srcseven", claim.id)
+    memory.recall("okapisubj zebrafinch")
+    words += ["srceight", "furtherevid", "sessfourteen"]
+    assert set(traces(path, words)) == set(words)
+    receipt = memory.erase(claim.id)
+    assert receipt.pending is False
+    assert traces(path, words) == []
+    assert memory.recall("okapisubj zebrafinch").hits == ()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_erasing_some_of_many_leaves_the_others_whole(memory, path, seed):
+    chance = random.Random(seed)
+    words = {f"unique{seed}word{number:03}": chance.randint(1, 4000) for number in range(60)}
+    claims = {
+        word: fact(f"{word} {'pad ' * (size // 4)}", f"{word}source", evidence=f"{word} seen")
+        for word, size in words.items()
+    }
+    memory.store_many(claims.values())
+    gone = chance.sample(sorted(words), 30)
+    for word in gone:
+        memory.erase(claims[word].id)
+    assert traces(path, gone) == []
+    kept = sorted(set(words) - set(gone))
+    assert traces(path, kept) == kept
+    for word in kept:
+        assert memory.get(claims[word].id).object == claims[word].object
+
+
+def test_the_receipt_says_what_went_and_never_what_it_said(memory):
+    claim_id = memory.store(fact("marzipan", "ana")).claim_id
+    receipt = memory.erase(claim_id)
+    assert receipt.ids == (claim_id,)
+    assert receipt.rows >= 4
+    assert receipt.at == pytest.approx(memory.storage.clock(), abs=60)
+    assert "marzipan" not in str(receipt)
+
+
+def test_an_erased_claim_is_gone_for_every_call(memory, path):
+    claim, merged = fact("sweet", "ana"), fact("Sweet", "bob")
+    memory.store_many([claim, merged])
+    other = memory.store(fact("bitter")).claim_id
+    memory.add_support(claim.id, other)
+    memory.erase(merged.id)
+    for known in (claim.id, merged.id):
+        assert memory.get(known) is None
+        assert memory.explain(known) is None
+        assert memory.explain_deep(known) is None
+        for call in (
+            lambda k=known: memory.forget(k),
+            lambda k=known: memory.erase(k),
+            lambda k=known: memory.update(k, importance=0.1),
+            lambda k=known: memory.add_support(k, other),
+            lambda k=known: memory.explain_confidence_history(k),
+        ):
+            with pytest.raises(NotFound):
+                call()
+    assert memory.explain(other)["supported_by"] == []
+    with pytest.raises(InvalidClaim):
+        memory.store(claim)
+    assert memory.store(fact("sweet", "ana")).action == "ADD"
+    with sqlite3.connect(path) as db:
+        tombstones = db.execute("SELECT id FROM rx_claims WHERE erased IS NOT NULL").fetchall()
+        assert db.execute("PRAGMA foreign_key_check").fetchall() == []
+    db.close()
+    assert tombstones == [(claim.id,)]
+
+
+def test_what_quotes_an_erased_turn_goes_with_it(memory, path):
+    memory.remember(
+        [
+            {"speaker": "Ana", "text": "I live in Vaduzville.", "session": "s"},
+            {"speaker": "Ana", "text": "Lovely."},
+        ]
+    )
+    turn = next(claim for claim in memory.retrieve(type="episodic") if claim.session == "s")
+    assert memory.count(type="semantic") == 1
+    receipt = memory.erase(turn.id)
+    assert len(receipt.ids) == 2
+    assert traces(path, ["Vaduzville"]) == []
+    assert [claim.text for claim in memory.retrieve()] == ["Ana: Lovely."]
+
+
+def test_what_another_source_also_says_stays_without_the_quotation(memory, path):
+    turn, claim = memory.remember("I live in Lisbon and it rains", source="ana", at=START)[:2]
+    found = memory.get(claim.claim_id)
+    memory.store(
+        fact(
+            found.object,
+            "bob",
+            subject=found.subject,
+            predicate=found.predicate,
+            evidence="a letter from Bob",
+        )
+    )
+    memory.erase(turn.claim_id)
+    left = memory.get(claim.claim_id)
+    assert (left.source, left.evidence) == ("bob", ("a letter from Bob",))
+    assert traces(path, ["it rains"]) == []
+
+
+def test_a_claim_that_another_turn_also_says_stays(memory):
+    first = memory.remember("I live in Lisbon", source="ana", at=START)
+    memory.remember("I live in Lisbon", source="ana", at=START + 60)
+    memory.erase(first[0].claim_id)
+    assert [claim.text for claim in memory.retrieve(type="semantic")] == ["ana lives in Lisbon"]
+
+
+def test_a_whole_scope_is_erased_and_no_other(memory, path):
+    mine, other = (Memory(memory.storage, scope=name) for name in ("team_a", "team-a"))
+    mine.store_many([fact("secretone", "ana"), event("secrettwo")])
+    mine.forget(mine.store(fact("secretthree")).claim_id)
+    kept = other.store(fact("keptwords")).claim_id
+    receipt = memory.erase(scope="team_a")
+    assert (len(receipt.ids), mine.count(), receipt.pending) == (3, 0, False)
+    assert traces(path, ["secretone", "secrettwo", "secretthree"]) == []
+    assert other.get(kept) is not None
+    assert memory.erase(scope="nobody").ids == ()
+    for bad in ({}, {"claim_id": kept, "scope": "team-a"}):
+        with pytest.raises(InvalidClaim):
+            memory.erase(**bad)
+
+
+def test_the_receipt_is_pending_while_somebody_still_reads_the_old_pages(memory, path):
+    claim_id = memory.store(fact("marzipan")).claim_id
+    reader = sqlite3.connect(path, isolation_level=None)
+    reader.execute("BEGIN")
+    assert reader.execute("SELECT count(*) FROM rx_claims").fetchone() == (1,)
+    assert memory.erase(claim_id).pending is True
+    assert reader.execute("SELECT object FROM rx_texts").fetchone() == ("marzipan",)
+    reader.execute("COMMIT")
+    reader.close()
+    assert memory.storage.database.truncate_log() is True
+    assert traces(path, ["marzipan"]) == []
+
+
+def test_numbers_afterwards_are_those_of_a_memory_that_never_knew_it(memory):
+    def fill(target: Memory, *, with_it: bool) -> dict[str, float]:
+        claims = {word: fact(word, f"by {word}", confidence=0.7) for word in ("a b", "c d", "e f", "g h")}
+        gone = fact("the erased", "by nobody", confidence=0.95)
+        target.store_many([*claims.values(), *([gone] if with_it else [])])
+        ids = [claim.id for claim in claims.values()]
+        target.relate(ids[0], ids[1], "derives")
+        target.add_contradiction(ids[1], ids[2])
+        if with_it:
+            target.add_contradiction(gone.id, ids[0])
+            target.add_support(gone.id, ids[2])
+            target.relate(gone.id, ids[3], "derives")
+            target.erase(gone.id)
+        return {claim.object: claim.confidence for claim in target.retrieve()}
+
+    with Memory.open(":memory:") as fresh:
+        expected = fill(fresh, with_it=False)
+    assert fill(memory, with_it=True) == pytest.approx(expected, abs=1e-9)
+    history = memory.explain_confidence_history(next(c.id for c in memory.retrieve() if c.object == "g h"))
+    assert history[0].change_type == "manual"
+
+
+def test_the_search_tokens_of_others_are_untouched(memory):
+    memory.store_many([fact("alpha beta"), fact("alpha gamma")])
+    gone = memory.store(fact("alpha delta")).claim_id
+    memory.erase(gone)
+    with Memory.open(":memory:") as fresh:
+        fresh.store_many([fact("alpha beta"), fact("alpha gamma")])
+        expected = [(hit.claim.text, hit.score) for hit in fresh.recall("alpha gamma")]
+    assert [(hit.claim.text, hit.score) for hit in memory.recall("alpha gamma")] == expected
