@@ -28,21 +28,26 @@ ALL_SCOPES: Final = AllScopes.ALL
 class Weights:
     """How a hit's score is made; every weight is at least 0.
 
+    dense, keyword: weight of meaning (vectors) and of words; 0 switches that arm off, and not both may be 0.
     neighbours: share of the scores of the turns next to it in its session.
     confidence, importance: weight of the claim's own numbers beside relevance; 0 leaves order to relevance.
     recency_bias: exponent of the decay; 0 leaves time out.
     """
 
+    dense: float = 1.0
+    keyword: float = 1.0
     neighbours: float = 0.35
     confidence: float = 0.0
     importance: float = 0.0
     recency_bias: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("neighbours", "confidence", "importance", "recency_bias"):
+        for name in ("dense", "keyword", "neighbours", "confidence", "importance", "recency_bias"):
             value = getattr(self, name)
             if not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
                 raise InvalidQuery(f"weight {name} must be a number from 0, got {value!r}")
+        if not self.dense and not self.keyword:
+            raise InvalidQuery("weights dense and keyword are both 0, which leaves nothing to find claims by")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +132,13 @@ class Query:
 class Parts:
     """What a score is made of; a part that had no say is None.
 
+    cosine: of the claim's vector with the question's.
     keyword: BM25 of the claim's own words.  share: of the question's IDF, matched by the claim, in [0, 1].
-    neighbours: what the turns beside it added.  recency: the decay factor, in (0, 1].
+    neighbours: what the turns beside it added; beside a cosine in standard deviations, which may be negative, else
+    in BM25.  recency: the decay factor, in (0, 1].
     """
 
+    cosine: float | None = None
     keyword: float | None = None
     share: float | None = None
     neighbours: float | None = None

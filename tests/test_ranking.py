@@ -282,6 +282,15 @@ def test_two_claims_of_one_turn_lend_the_greater_and_dropping_it_leaves_the_othe
         made.drop(lender)
 
 
+def test_alone_the_words_have_the_same_scores_at_any_weight() -> None:
+    made = index(row(1, "green tea"), row(2, "tea milk"))
+    light, heavy = (
+        made.search(Query("green tea", weights=Weights(keyword=weight)), NOW) for weight in (0.1, 5.0)
+    )
+    assert light == heavy
+    assert {hit.parts.cosine for hit in light} == {None}
+
+
 @pytest.mark.parametrize("name", ["confidence", "importance"])
 def test_the_claims_own_numbers_order_only_when_weighed(name: str) -> None:
     made = index(row(1, "tea tea", **{name: 0.1}), row(2, "tea milk", **{name: 1.0}))
