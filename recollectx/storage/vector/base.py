@@ -1,34 +1,39 @@
 """The vector index seam: ids with vectors in, nearest ids out, one scope at a time.
 
 A backend holds a copy: the vectors in the database are the truth, and an index that is lost or late is fed again.
-Inherit VectorBackend and write three private steps; it does checking, embedding and the text protocol of 0.2.7 once.
+Inherit VectorBackend and write `_upsert`, `_delete` and `_search`; it does the checking, locking, embedding, counting
+and error wrapping once. An index that outlives the object also overrides `_count` and `_clear`, which otherwise know
+only what was written through the object.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from recollectx.embeddings.base import Embedder
-from recollectx.errors import DimensionError
+from recollectx.errors import BackendError, DimensionError, InvalidQuery, InvalidSetting, RecollectxError
+from recollectx.storage.vector.checking import Vectors, check_k, check_text, checked_ids, unit_rows
 
-Vectors: TypeAlias = NDArray[np.float32]
 GLOBAL = "global"
 
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """One neighbour. score: cosine, higher is closer."""
+    """One neighbour. score: cosine, higher is closer; 0 where a vector is all zeros."""
 
     id: str
     score: float
 
 
-class VectorBackend(ABC):
+class VectorBackend:
     """Base of vector indexes, for any number of threads.
+
+    Vectors need not be normalised. Every write is checked before anything changes: DimensionError for another
+    length, InvalidClaim for ids that repeat or are not text and for numbers that are not finite (InvalidQuery in a search). BackendError wraps
+    whatever the index itself raises.
 
     embedder: embeds the texts of the text methods; None if only vectors are given.  dimension: length of the vectors.
     """
@@ -42,15 +47,172 @@ class VectorBackend(ABC):
             )
         self.dimension = dimension
         self.embedder = embedder
+        self._lock = threading.RLock()
+        self._keys: dict[str, dict[str, int]] = {}
+        self._last_key = 0
 
-    @abstractmethod
+    # What a backend writes. All of it runs inside the lock and a session, on checked arguments.
+
     def _upsert(self, scope: str, ids: Sequence[str], vectors: Vectors) -> None:
-        """Add or replace; ids are distinct, vectors have length 1, shape (len(ids), dimension)."""
+        """Add or replace; ids are distinct, vectors have length 1 or 0, shape (len(ids), dimension).
 
-    @abstractmethod
+        `self._keys[scope][id]` is a whole number for every id, the same for as long as the id is held, growing in
+        order of arrival: for indexes that label vectors with numbers, and for ties.
+        """
+        raise TypeError(f"{type(self).__name__} must implement _upsert(scope, ids, vectors)")
+
     def _delete(self, scope: str, ids: Sequence[str]) -> None:
-        """Remove; an unknown id is no error."""
+        """Remove; an unknown id is no error. The ids still have their keys."""
+        raise TypeError(f"{type(self).__name__} must implement _delete(scope, ids)")
 
-    @abstractmethod
     def _search(self, scope: str, vector: Vectors, k: int) -> list[Near]:
-        """The nearest `k` of `scope`, best first; fewer only if the scope holds fewer."""
+        """The nearest `k` of `scope`, best first; fewer only if the scope holds fewer. `vector` as in `_upsert`."""
+        raise TypeError(f"{type(self).__name__} must implement _search(scope, vector, k)")
+
+    def _count(self, scope: str | None) -> int:
+        """How many vectors `scope` holds, or all scopes together."""
+        if scope is None:
+            return sum(map(len, self._keys.values()))
+        return len(self._keys.get(scope, ()))
+
+    def _clear(self, scope: str | None) -> None:
+        """Remove all of `scope`, or all there is."""
+        for name in list(self._keys) if scope is None else [scope]:
+            self._forget(name, list(self._keys.get(name, ())))
+
+    def _session(self, *, writing: bool) -> AbstractContextManager[None]:
+        """Around every call: where an index opens its transaction; a call that fails leaves by an exception."""
+        return nullcontext()
+
+    def _close(self) -> None:
+        """Let go of files and connections."""
+
+    # Vectors
+
+    def upsert_vectors(self, scope: str, ids: Sequence[str], vectors: ArrayLike) -> None:
+        """Add vectors, or replace those of known ids. vectors: shape (len(ids), dimension)."""
+        check_text("scope", scope)
+        ids = checked_ids(ids)
+        unit = unit_rows(vectors, (len(ids), self.dimension))
+        with self._step(writing=True):
+            self._put(scope, ids, unit)
+
+    def replace(self, scope: str, ids: Sequence[str], vectors: ArrayLike) -> None:
+        """Make `scope` hold exactly these."""
+        check_text("scope", scope)
+        ids = checked_ids(ids)
+        unit = unit_rows(vectors, (len(ids), self.dimension))
+        with self._step(writing=True):
+            self._clear(scope)
+            self._put(scope, ids, unit)
+
+    def delete_ids(self, scope: str, ids: Iterable[str]) -> None:
+        """Remove vectors; an unknown id is no error."""
+        check_text("scope", scope)
+        ids = checked_ids(ids, distinct=False)
+        with self._step(writing=True):
+            self._forget(scope, ids)
+
+    def search_vector(self, scope: str, vector: ArrayLike, k: int) -> list[Near]:
+        """The nearest `k` of `scope`, best first, equal ones in order of arrival; fewer only if it holds fewer.
+
+        vector: shape (dimension,).  k: from 1; else InvalidQuery.
+        """
+        check_text("scope", scope, InvalidQuery)
+        check_k(k)
+        unit = unit_rows([vector], (1, self.dimension), InvalidQuery)[0]
+        with self._step():
+            return self._search(scope, unit, k)
+
+    def count(self, scope: str | None = None) -> int:
+        """How many vectors `scope` holds; None counts all scopes."""
+        with self._step():
+            return self._count(scope)
+
+    def clear(self, scope: str | None = None) -> None:
+        """Remove all of `scope`; None empties the index."""
+        with self._step(writing=True):
+            self._clear(scope)
+
+    def close(self) -> None:
+        """Let go of files and connections; the index is not used again."""
+        with self._lock, self._guard():
+            self._close()
+
+    # Texts, spelt as in 0.2.7
+
+    def upsert(self, id: str, text: str, *, scope: str = GLOBAL) -> None:
+        """Embed `text` as the vector of `id`; blank text has none, so `id` is then removed."""
+        if text.strip():
+            self.upsert_vectors(scope, [id], self._embedded(text))
+        else:
+            self.delete_ids(scope, [id])
+
+    def delete(self, id: str, *, scope: str = GLOBAL) -> None:
+        """Remove `id`; an unknown one is no error."""
+        self.delete_ids(scope, [id])
+
+    def search(self, query: str, k: int = 10, *, scope: str = GLOBAL) -> list[str]:
+        """Ids of the nearest `k` texts, best first; none for a blank query."""
+        return [id for id, _ in self.search_with_scores(query, k, scope=scope)]
+
+    def search_with_scores(self, query: str, k: int = 10, *, scope: str = GLOBAL) -> list[tuple[str, float]]:
+        """Ids of the nearest `k` texts with their cosines, best first; none for a blank query."""
+        check_k(k)
+        if not query.strip():
+            return []
+        return [(near.id, near.score) for near in self.search_vector(scope, self._embedded(query)[0], k)]
+
+    def save(self) -> None:
+        """Nothing to do: an index that keeps a file writes every change at once."""
+
+    def __len__(self) -> int:
+        return self.count()
+
+    # Shared steps
+
+    @contextmanager
+    def _step(self, *, writing: bool = False) -> Iterator[None]:
+        with self._lock, self._guard(), self._session(writing=writing):
+            yield
+
+    @contextmanager
+    def _guard(self) -> Iterator[None]:
+        try:
+            yield
+        except RecollectxError:
+            raise
+        except Exception as error:
+            raise BackendError(f"{type(self).__name__} failed: {type(error).__name__}: {error}") from error
+
+    def _put(self, scope: str, ids: Sequence[str], unit: Vectors) -> None:
+        if not ids:
+            return
+        keys = self._keys.setdefault(scope, {})
+        new = [id for id in ids if id not in keys]
+        for id in new:
+            self._last_key += 1
+            keys[id] = self._last_key
+        try:
+            self._upsert(scope, ids, unit)
+        except BaseException:
+            for id in new:
+                keys.pop(id, None)
+            raise
+
+    def _forget(self, scope: str, ids: Sequence[str]) -> None:
+        if not ids:
+            return
+        self._delete(scope, ids)
+        keys = self._keys.get(scope, {})
+        for id in ids:
+            keys.pop(id, None)
+        if not keys:
+            self._keys.pop(scope, None)
+
+    def _embedded(self, text: str) -> Vectors:
+        if self.embedder is None:
+            raise InvalidSetting(
+                f"{type(self).__name__} was made without an embedder; use the vector methods"
+            )
+        return self.embedder.embed([text])
