@@ -8,7 +8,7 @@ of them arrives; a row without one holds zeros there and False in "embedded".
 import math
 from array import array
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -143,6 +143,11 @@ class Columns:
         at = self._row_of.get(claim)
         if at is not None:
             self._embed(at, direction)
+
+    def rows_of(self, claims: Iterable[int]) -> Rows:
+        """The row numbers of claims; those without a row are left out."""
+        found = (self._row_of.get(claim) for claim in claims)
+        return np.fromiter((row for row in found if row is not None), np.int64)
 
     def direction(self, vector: Vector) -> Vector:
         """The vector at length 1, checked against the dimension of those kept."""

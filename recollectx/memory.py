@@ -35,7 +35,7 @@ from recollectx.claims import (
 )
 from recollectx.deciding import Decider, RuleDecider, changes_for, says_the_same
 from recollectx.edges import Edge, Relation
-from recollectx.embeddings import Embedder, embedder_from
+from recollectx.embeddings import EmbedderLike, embedder_from
 from recollectx.errors import InvalidClaim, InvalidQuery, NotFound, ScopeError
 from recollectx.extractors.base import Extractor
 from recollectx.extractors.phrases import PhraseExtractor
@@ -48,6 +48,8 @@ from recollectx.remembering import USER, Message, Reading, claims_of, read_messa
 from recollectx.storage.journal import moves
 from recollectx.storage.memory_store import MemoryStore
 from recollectx.storage.reading import Identity, Reader
+from recollectx.storage.vector.base import VectorBackend
+from recollectx.storage.vector.text import TextProtocol
 from recollectx.text import fold_claim
 
 DEFAULT_PATH = "~/.recollectx/memory.db"
@@ -119,7 +121,8 @@ class Memory:
         write_policy: PolicyLike | None = None,
         decider: Decider | None = None,
         extractor: Extractor | str | None = "phrases",
-        embedder: Embedder | str | None = "auto",
+        embedder: EmbedderLike = "auto",
+        vectors: VectorBackend | TextProtocol | None = None,
         rule: Rule | None = None,
         clock: Callable[[], float] = time.time,
     ) -> "Memory":
@@ -127,7 +130,8 @@ class Memory:
 
         path_or_url: None takes RECOLLECTX_DB from the environment, else ~/.recollectx/memory.db.
         extractor: "phrases" is the English phrase set that needs no model.  rule: see MemoryStore.
-        embedder: "auto" takes the embedded model if it is installed, None leaves recall to words; also an Embedder.
+        embedder: "auto" takes the embedded model if it is installed, None leaves recall to words; also an Embedder
+        or a plain function.  vectors: see MemoryStore; it brings its own embedder.
         """
         if isinstance(extractor, str):
             if extractor != "phrases":
@@ -137,7 +141,9 @@ class Memory:
             extractor = PhraseExtractor()
         check_text(scope, "scope")
         target = default_path() if path_or_url is None else path_or_url
-        storage = MemoryStore(target, embedder=embedder_from(embedder), rule=rule, clock=clock)
+        if vectors is not None and embedder == "auto":
+            embedder = None
+        storage = MemoryStore(target, vectors, embedder=embedder_from(embedder), rule=rule, clock=clock)
         return cls(storage, scope=scope, write_policy=write_policy, decider=decider, extractor=extractor)
 
     def close(self) -> None:

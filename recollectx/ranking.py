@@ -21,6 +21,7 @@ instead of z did worse than words alone (.613 against .693, .654 joined).
 
 import itertools
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,13 +58,13 @@ class Ranked:
 class _Relevance:
     """What the question makes of every row of the index; only `rows` are hits.
 
-    keyword: BM25.  cosine: None when the vectors have no say.  lent: what the turns beside a row add.
+    keyword: BM25.  near: the cosines and which rows have one; None when the vectors have no say.  lent: what the turns beside a row add.
     score: the whole, in [0, 1].  idf: of each word of the question.
     """
 
     rows: Rows
     keyword: Floats
-    cosine: Floats | None
+    near: tuple[Floats, Mask] | None
     lent: Floats
     score: Floats
     idf: dict[str, float]
@@ -72,12 +73,20 @@ class _Relevance:
 class ScopeIndex(Columns):
     """The rows of one scope, searchable. Not for use by two threads at once."""
 
-    def search(self, query: Query, now: float, vector: Vector | None = None) -> list[Ranked]:
+    def search(
+        self,
+        query: Query,
+        now: float,
+        vector: Vector | None = None,
+        *,
+        cosines: Mapping[int, float] | None = None,
+    ) -> list[Ranked]:
         """The rows that pass every filter, best first, at most query.offset + query.k of them.
 
         Without text: all that pass, newest first, each of score 1 (times what the weights take off).
         now: seconds since 1970 UTC, for validity and recency.
         vector: the question's, shape (dimension,); without it, or where no row has a vector, words alone decide.
+        cosines: by claim, from an index elsewhere, in place of the vector; the claims it leaves out have none.
         Ties go to the more confident, then the newer, then the larger primary key.
         Raises ValueError for a vector that is zero, not finite or of another dimension than the rows'.
         """
@@ -85,7 +94,8 @@ class ScopeIndex(Columns):
             relevance = None
             rows = np.flatnonzero(self.column["alive"][: self.used])
         else:
-            relevance = self._relevance(query.text, query.weights, vector)
+            near = None if not query.weights.dense else self._near(vector, cosines)
+            relevance = self._relevance(query.text, query.weights, near)
             rows = relevance.rows
         rows = passing(self, rows, query, now)
         if not rows.size:
@@ -100,14 +110,14 @@ class ScopeIndex(Columns):
         claims = self.column["claim"][rows[best]].tolist()
         return [Ranked(*hit) for hit in zip(claims, scores[best].tolist(), parts, strict=True)]
 
-    def _relevance(self, text: str, weights: Weights, vector: Vector | None) -> _Relevance:
+    def _relevance(self, text: str, weights: Weights, near: tuple[Floats, Mask] | None) -> _Relevance:
         keyword, idf = self._keyword(query_tokens(text) if weights.keyword else [])
-        cosine = None if vector is None or not weights.dense else self._cosine(vector)
         most = sum(idf.values())
-        if cosine is None:
+        cosine = None
+        if near is None:
             own, rows = keyword, np.flatnonzero(keyword)
         else:
-            embedded = self.column["embedded"][: self.used]
+            cosine, embedded = near
             own = weights.dense * _standing(cosine, embedded)
             if idf:
                 own += weights.keyword * _standing(keyword / most, self.column["alive"][: self.used])
@@ -120,7 +130,7 @@ class ScopeIndex(Columns):
         else:
             above = own + lent - _MIDDLE
             score = 0.5 + 0.5 * above / (_WIDTH + np.abs(above))
-        return _Relevance(rows, keyword, cosine, lent, score, idf)
+        return _Relevance(rows, keyword, near, lent, score, idf)
 
     def _keyword(self, words: list[str]) -> tuple[Floats, dict[str, float]]:
         """BM25 of every row, and the IDF of each word."""
@@ -135,13 +145,21 @@ class ScopeIndex(Columns):
             keyword[rows] += idf[word] * counts / (counts + norm[rows])
         return keyword, idf
 
-    def _cosine(self, vector: Vector) -> Floats | None:
-        """The cosine of every row with the vector, meaningless for rows without one; None if no row has one."""
-        if not self.column["embedded"][: self.used].any():
+    def _near(self, vector: Vector | None, cosines: Mapping[int, float] | None) -> tuple[Floats, Mask] | None:
+        """The cosine of every row and which rows have one; None if none has."""
+        if cosines is not None:
+            rows = self.rows_of(cosines)
+            known = [claim for claim in cosines if claim in self._row_of]
+            cosine, embedded = np.zeros(self.used), np.zeros(self.used, bool)
+            cosine[rows] = [cosines[claim] for claim in known]
+            embedded[rows] = True
+        elif vector is None or not self.column["embedded"][: self.used].any():
             return None
-        cosine: Floats = (self.column["vector"][: self.used] @ self.direction(vector)).astype(np.float64)
+        else:
+            embedded = self.column["embedded"][: self.used]
+            cosine = (self.column["vector"][: self.used] @ self.direction(vector)).astype(np.float64)
         # The last digits of a product depend on where in the matrix a row stands; equal vectors must tie.
-        return cosine.round(6)
+        return (cosine.round(6), embedded) if embedded.any() else None
 
     def _fading(self, rows: Rows, bias: float, now: float) -> Floats:
         """decay ** bias with decay = exp(-rate * hours * (1 - importance)); exactly 1 at bias 0."""
@@ -182,8 +200,8 @@ class ScopeIndex(Columns):
         if relevance is None:
             return [Parts(recency=r, confidence=c) for r, c in zip(recency, confidence, strict=True)]
         cosine = keyword = share = nothing
-        if relevance.cosine is not None:
-            found = zip(relevance.cosine[rows].tolist(), self.column["embedded"][rows].tolist(), strict=True)
+        if relevance.near is not None:
+            found = zip(*(column[rows].tolist() for column in relevance.near), strict=True)
             cosine = [value if embedded else None for value, embedded in found]
         if relevance.idf:
             keyword, share = relevance.keyword[rows].tolist(), self._share(rows, relevance.idf).tolist()

@@ -194,5 +194,9 @@ def query_tokens(text: str) -> list[str]:
 
 
 def in_context(before: str | None, text: str) -> str:
-    """What is embedded for a turn: its words after those of the turn before it, if there is one."""
-    return text if before is None else f"{before}\n{text}"
+    """What is embedded for a turn: its words, then those of the turn before it, if there is one.
+
+    Source of the order: its own words first found .738 of the evidence among the first ten on five conversations, the
+    other way round .730, alone .712; and what a model cuts off is the end.
+    """
+    return text if before is None else f"{text}\n{before}"

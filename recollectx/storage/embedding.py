@@ -83,11 +83,11 @@ class Embedding:
             return {}, f"; not embedded yet: {error}"
 
     def of_question(self, text: str) -> Vectors | None:
-        """The vector of a question, None if the model fails: recall then goes by words alone."""
+        """The vector of a question, None if the model fails or finds nothing: recall then goes by words alone."""
         try:
             self.check()
             vector: Vectors = self.embedder.embed([text])[0]
-            return vector
+            return vector if vector.any() else None
         except BackendError as error:
             log.warning("recall goes by words alone: %s", error)
             return None

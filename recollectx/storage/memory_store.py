@@ -19,12 +19,15 @@ from recollectx.claims import Claim
 from recollectx.db.engine import BUSY_SECONDS, Database
 from recollectx.db.migrate import upgrade
 from recollectx.embeddings.base import Embedder, Vectors
-from recollectx.errors import InvalidClaim
+from recollectx.errors import DimensionError, InvalidClaim
 from recollectx.propagation import LogOdds, Rule
 from recollectx.query import Query, Recall
+from recollectx.storage.delivery import Delivery
 from recollectx.storage.embedding import Embedding
 from recollectx.storage.reading import Reader
 from recollectx.storage.retrieval import CACHE_BYTES, Retriever
+from recollectx.storage.vector.base import VectorBackend
+from recollectx.storage.vector.text import TextBackend, TextProtocol
 from recollectx.storage.writing import RULE, Writer
 
 Plan: TypeAlias = Callable[[Reader], Iterable[Change]]
@@ -46,13 +49,16 @@ class MemoryStore:
 
     target: a path, `:memory:` or a database URL.  rule: how confidence follows from the graph; None takes what the
     database holds (LogOdds in a new one), another rule re-solves everything in one recorded transaction.
-    embedder: makes recall go by meaning too; None leaves it to words.
+    vectors: an index outside the database, fed from it: a VectorBackend, or an object with 0.2.7's text protocol
+    (upsert(id, text), delete(id), search(query, k)).  embedder: makes recall go by meaning too; None leaves it to
+    words, or to the embedder of `vectors`.
     busy_seconds: how long to wait for another process's write.  cache_bytes: see Retriever.
     """
 
     def __init__(
         self,
         target: str | os.PathLike[str] | URL,
+        vectors: VectorBackend | TextProtocol | None = None,
         *,
         embedder: Embedder | None = None,
         rule: Rule | None = None,
@@ -64,8 +70,19 @@ class MemoryStore:
         self.clock = clock
         try:
             upgrade(self.database)
+            backend = vectors if isinstance(vectors, VectorBackend) else None
+            embedder = _embedder_of(backend, embedder)
             self.embedding = None if embedder is None else Embedding(self.database, embedder, self.apply)
-            self.retriever = Retriever(self.database, embedding=self.embedding, cache_bytes=cache_bytes)
+            self.delivery = None
+            if vectors is not None and backend is None:
+                self.delivery = Delivery(self.database, TextBackend(vectors), self.apply)
+            self.retriever = Retriever(
+                self.database,
+                embedding=self.embedding,
+                backend=backend,
+                delivery=self.delivery,
+                cache_bytes=cache_bytes,
+            )
             if rule is not None and self.rule() != rule:
                 self.apply([Configure(RULE, rule.settings())], cause="configure")
         except BaseException:
@@ -77,6 +94,8 @@ class MemoryStore:
         """Let the file go; a second call does nothing."""
         if not self._closed:
             self._closed = True
+            if self.delivery is not None:
+                self.delivery.close()
             self.retriever.clear()
             self.database.close()
 
@@ -136,3 +155,15 @@ class MemoryStore:
             if known is None or (scopes is not None and known.scope not in scopes):
                 return None
             return reader.claims([known.pk]).get(known.pk)
+
+
+def _embedder_of(backend: VectorBackend | None, embedder: Embedder | None) -> Embedder | None:
+    """The embedder to use with an index: the one given, else the index's own."""
+    if backend is None:
+        return embedder
+    embedder = embedder or backend.embedder
+    if embedder is not None and embedder.dimension != backend.dimension:
+        raise DimensionError(
+            f"the index holds {backend.dimension}-d vectors, embedder {embedder.name} gives {embedder.dimension}-d"
+        )
+    return embedder

@@ -5,9 +5,10 @@ before every answer. The index finds and orders; SQL is asked only for the claim
 """
 
 import json
+import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,14 +18,20 @@ from sqlalchemy import bindparam, func, select
 from recollectx.db.engine import Database
 from recollectx.db.tables import ChangeRow, ClaimRow, RevisionRow, TextRow, VectorRow
 from recollectx.embeddings.base import Vectors
+from recollectx.errors import BackendError
 from recollectx.instants import from_micros
 from recollectx.query import ALL_SCOPES, Hit, Query, Recall
 from recollectx.ranking import Ranked, Row, ScopeIndex
+from recollectx.storage.delivery import Delivery
 from recollectx.storage.embedding import Embedding
 from recollectx.storage.reading import Reader
+from recollectx.storage.vector.base import VectorBackend
 from recollectx.storage.writing import MODEL
 
 CACHE_BYTES = 512 * 2**20
+NEAR = 10_000
+"""How many neighbours an index outside is asked for at most: all of a scope up to that size."""
+log = logging.getLogger("recollectx")
 
 _LAST_CHANGE = select(func.max(ChangeRow.n))
 _CHANGED = (
@@ -37,6 +44,7 @@ _CHANGED = (
 _ROW = (
     select(
         ClaimRow.pk,
+        ClaimRow.id,
         ClaimRow.type,
         ClaimRow.confidence,
         ClaimRow.created_at,
@@ -84,38 +92,84 @@ def _index_row(row: Any) -> Row:
 
 
 def _vector(row: Any) -> Vectors | None:
-    return None if row.vector is None else np.frombuffer(row.vector, "<f2").astype(np.float32)
+    if row.vector is None:
+        return None
+    vector = np.frombuffer(row.vector, "<f2").astype(np.float32)
+    # A wording in which the model finds nothing has a zero vector: no direction to compare.
+    return vector if vector.any() else None
 
 
 class _Held:
-    """The index of one scope, the last change it knows, and the lock of both."""
+    """The index of one scope, the last change it knows, and the lock of both.
 
-    def __init__(self) -> None:
+    With an index outside (`backend`), that one has the vectors, and `keys` says which claims its ids mean; after a
+    fault of it `fed` is False, and it is filled anew at the next question.
+    """
+
+    def __init__(self, backend: VectorBackend | None) -> None:
         self.index = ScopeIndex()
         self.at: int | None = None
+        self.keys: dict[str, int] = {}
+        self.fed = False
         self.lock = threading.Lock()
+        self._backend = backend
 
     def catch_up(self, reader: Reader, scope: str) -> None:
         last = reader.conn.execute(_LAST_CHANGE).scalar() or 0
-        if (
-            self.at is not None
-            and last > self.at
-            and (reader.conn.execute(_LAST_MODEL).scalar() or 0) > self.at
-        ):
-            # Another embedding model: none of the vectors held here means anything any more.
-            self.index, self.at = ScopeIndex(), None
+        another = self.at is not None and last > self.at and self._another_model(reader)
+        if another or (self._backend is not None and not self.fed):
+            # None of the vectors held here means anything any more.
+            self.index, self.at, self.keys = ScopeIndex(), None, {}
         if self.at is None:
-            for row in reader.conn.execute(_WHOLE_SCOPE, {"scope": scope}):
-                self.index.put(_index_row(row), _vector(row))
+            rows = reader.conn.execute(_WHOLE_SCOPE, {"scope": scope}).all()
+            self._put(rows)
+            self._feed(scope, rows, (), whole=True)
         elif last > self.at:
             changed = [row.claim for row in reader.conn.execute(_CHANGED, {"scope": scope, "after": self.at})]
-            found = {row.pk: row for row in reader.rows_in(_BY_KEYS, changed)}
-            for pk in sorted(changed):
-                if pk in found:
-                    self.index.put(_index_row(found[pk]), _vector(found[pk]))
-                else:
-                    self.index.drop(pk)
+            rows = list(reader.rows_in(_BY_KEYS, changed))
+            gone = set(changed) - {row.pk for row in rows}
+            for pk in gone:
+                self.index.drop(pk)
+            self._put(rows)
+            self._feed(scope, rows, [id for id, pk in self.keys.items() if pk in gone])
         self.at = last
+
+    def _another_model(self, reader: Reader) -> bool:
+        return (reader.conn.execute(_LAST_MODEL).scalar() or 0) > (self.at or 0)
+
+    def _put(self, rows: Sequence[Any]) -> None:
+        for row in rows:
+            self.index.put(_index_row(row), None if self._backend is not None else _vector(row))
+            self.keys[row.id] = row.pk
+
+    def _feed(self, scope: str, rows: Sequence[Any], gone: Iterable[str], *, whole: bool = False) -> None:
+        """Bring the index outside up to these rows."""
+        if self._backend is None:
+            return
+        vectors = {row.id: vector for row in rows if (vector := _vector(row)) is not None}
+        ids, matrix = list(vectors), np.array(list(vectors.values()), np.float32)
+        matrix = matrix.reshape(len(ids), self._backend.dimension)
+        try:
+            if whole:
+                self._backend.replace(scope, ids, matrix)
+            else:
+                self._backend.delete_ids(scope, [*gone, *(row.id for row in rows if row.id not in vectors)])
+                self._backend.upsert_vectors(scope, ids, matrix)
+            self.fed = True
+        except BackendError as error:
+            self.fed = False
+            log.warning("the vector index will be filled anew: %s", error)
+
+    def near(self, scope: str, vector: Vectors | None) -> dict[int, float] | None:
+        """Cosines by claim from the index outside; None where it has no say."""
+        if self._backend is None or vector is None or not self.fed:
+            return None
+        try:
+            found = self._backend.search_vector(scope, vector, max(1, min(len(self.keys), NEAR)))
+        except BackendError as error:
+            log.warning("recall goes by words alone: %s", error)
+            return None
+        return {self.keys[each.id]: each.score for each in found if each.id in self.keys}
 
 
 class Retriever:
@@ -125,9 +179,17 @@ class Retriever:
     """
 
     def __init__(
-        self, database: Database, *, embedding: Embedding | None = None, cache_bytes: int = CACHE_BYTES
+        self,
+        database: Database,
+        *,
+        embedding: Embedding | None = None,
+        backend: VectorBackend | None = None,
+        delivery: Delivery | None = None,
+        cache_bytes: int = CACHE_BYTES,
     ) -> None:
         self._database = database
+        self._backend = backend
+        self._delivery = delivery
         self._embedding = embedding
         self._cache_bytes = cache_bytes
         self._held: OrderedDict[str, _Held] = OrderedDict()
@@ -142,8 +204,11 @@ class Retriever:
         scopes = self._scopes(query)
         found: list[tuple[Hit, int]] = []
         for scope in scopes:
-            with self._ready(scope) as (index, reader):
-                ranked = index.search(query, now, vector)
+            with self._ready(scope) as (held, reader):
+                cosines = held.near(scope, vector)
+                if self._delivery is not None and query.text is not None:
+                    cosines = self._delivery.near(query.text, held.keys)
+                ranked = held.index.search(query, now, vector, cosines=cosines)
                 found.extend(_hits(reader, ranked))
         if len(scopes) > 1:
             found.sort(key=lambda pair: _order(query, *pair))
@@ -157,16 +222,16 @@ class Retriever:
             return Reader(conn).scopes()
 
     @contextmanager
-    def _ready(self, scope: str) -> Iterator[tuple[ScopeIndex, Reader]]:
+    def _ready(self, scope: str) -> Iterator[tuple[_Held, Reader]]:
         """The index of `scope` up to date with a reader that sees the same moment."""
         with self._lock:
-            held = self._held.setdefault(scope, _Held())
+            held = self._held.setdefault(scope, _Held(self._backend))
             self._held.move_to_end(scope)
         # The lock comes first: the snapshot taken under it is at least as new as what the index already holds.
         with held.lock, self._database.read() as conn:
             reader = Reader(conn)
             held.catch_up(reader, scope)
-            yield held.index, reader
+            yield held, reader
         self._shrink(keep=scope)
 
     def _shrink(self, keep: str) -> None:

@@ -38,8 +38,8 @@ from recollectx.db.tables import (
     Tx,
     VectorRow,
 )
-from recollectx.embeddings.base import Vectors
 from recollectx.edges import EPISTEMIC, Edge, Relation
+from recollectx.embeddings.base import Vectors
 from recollectx.errors import InvalidClaim, NotFound, ScopeError
 from recollectx.instants import to_micros
 from recollectx.propagation import Belief, LogOdds, Node, Rule, Voice, rule_from

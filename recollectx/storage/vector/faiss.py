@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recollectx.embeddings.base import BaseEmbedder
+from recollectx.embeddings.function import FunctionEmbedder
 from recollectx.errors import BackendError, DimensionError, InvalidSetting
 from recollectx.extras import require
 from recollectx.storage.vector.base import GLOBAL, Near, VectorBackend
@@ -39,7 +39,7 @@ class FAISSBackend(VectorBackend):
         dimension: int,
         index_path: str | os.PathLike[str] | None = None,
     ) -> None:
-        super().__init__(dimension, _OneTextFunction(embed_fn, dimension))
+        super().__init__(dimension, FunctionEmbedder(embed_fn, dimension))
         self._faiss: Any = require("faiss", "local")
         self._indexes: dict[str, Any] = {}
         self._ids: dict[int, str] = {}
@@ -138,16 +138,3 @@ class FAISSBackend(VectorBackend):
         rows: Vectors = index.reconstruct_n(0, index.ntotal)[live]
         sound = np.flatnonzero(np.isfinite(rows).all(axis=1))
         return GLOBAL, [names[live[place]] for place in sound], rows[sound]
-
-
-class _OneTextFunction(BaseEmbedder):
-    """A plain function from one text to its vector, as an embedder."""
-
-    def __init__(self, function: Callable[[str], ArrayLike], dimension: int) -> None:
-        super().__init__(
-            f"function:{getattr(function, '__qualname__', type(function).__qualname__)}", dimension
-        )
-        self._function = function
-
-    def _embed(self, texts: Sequence[str]) -> list[ArrayLike]:
-        return [self._function(text) for text in texts]
