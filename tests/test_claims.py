@@ -38,7 +38,7 @@ def test_a_claim_has_the_documented_defaults():
 
 @pytest.mark.parametrize("name", ["confidence", "importance"])
 @pytest.mark.parametrize(
-    "value", [float("nan"), float("inf"), -float("inf"), -0.001, 1.001, True, "0.5", None, 1j, np.nan]
+    "value", [float("nan"), -float("inf"), -0.001, 1.001, True, np.True_, "0.5", None, 1j, np.ones(2)]
 )
 def test_a_share_outside_zero_to_one_is_refused(name, value):
     with pytest.raises(InvalidClaim, match=name):

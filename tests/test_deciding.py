@@ -316,6 +316,14 @@ def test_what_has_expired_and_is_said_again_is_found_again(memory):
     assert [hit.claim.id for hit in memory.recall("sweet tea")] == [again.claim_id]
 
 
+def test_what_has_expired_and_was_withdrawn_is_found_when_said_again(memory):
+    memory.store(fact("sweet", "ana", valid_to=START + DAY))
+    memory.retract("ana")
+    again = memory.store(fact("sweet", "ana", created_at=START + 9 * DAY))
+    assert [claim.id for claim in memory.retrieve()] == [again.claim_id]
+    assert [claim.id for claim in memory.retrieve(valid_at=START + 5 * DAY)] == []
+
+
 def test_a_value_that_has_expired_is_no_rival(memory):
     memory.store(home("Rome", "ana", valid_to=START + DAY))
     result = memory.store(home("Oslo", "bob", created_at=START + 9 * DAY))

@@ -122,6 +122,9 @@ class MemoryStore:
                 writer.finish()
         except IntegrityError as error:
             raise InvalidClaim(f"the database refused the change: {error.orig}") from error
+        if writer.erased_ids:
+            # The indexes in memory hold words too.
+            self.retriever.clear()
         return Applied(
             writer.seq, writer.count, tuple(writer.erased_ids), writer.erased_rows, writer.at / 1e6
         )
