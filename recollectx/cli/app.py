@@ -10,6 +10,7 @@ from recollectx.cli.demo import demo
 from recollectx.cli.doctor import doctor
 from recollectx.cli.ingest import ingest
 from recollectx.cli.reading import explain, history, list_, recall
+from recollectx.cli.reembedding import reembed
 from recollectx.cli.terminal import Group, Terminal
 from recollectx.cli.writing import erase, forget, init, remember
 
@@ -25,7 +26,20 @@ def app(ctx: click.Context) -> None:
     ctx.ensure_object(Terminal)
 
 
-for command in (init, remember, ingest, recall, list_, explain, history, forget, erase, doctor, demo):
+for command in (
+    init,
+    remember,
+    ingest,
+    recall,
+    list_,
+    explain,
+    history,
+    forget,
+    erase,
+    reembed,
+    doctor,
+    demo,
+):
     app.add_command(command)
 
 

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from recollectx.changes import Action, Assert, Link, WriteResult
 from recollectx.claims import EpisodicClaim, Status
 from recollectx.cli.render import plain, plain_table
-from recollectx.cli.terminal import Command, Terminal, pass_terminal
+from recollectx.cli.terminal import Command, Terminal, pass_terminal, progress_bar
 from recollectx.cli.transcripts import FileTurn, Transcript, read_transcript
 from recollectx.edges import Relation
 from recollectx.instants import from_micros, to_micros
@@ -85,7 +84,7 @@ def ingest(terminal: Terminal, files: tuple[str, ...], batch: int, scope_per_fil
     now = from_micros(to_micros(time.time()))
     transcripts = [read_transcript(name, now=now) for name in files]
     tallies = []
-    with terminal.open(create=True) as memory, _progress(terminal) as progress:
+    with terminal.open(create=True) as memory, progress_bar(terminal) as progress:
         for transcript in transcripts:
             scope = transcript.name if scope_per_file else memory.scope
             task = progress.add_task(plain(Path(transcript.shown).name), total=len(transcript.turns))
@@ -108,16 +107,6 @@ def ingest(terminal: Terminal, files: tuple[str, ...], batch: int, scope_per_fil
     }
     rows = [(Path(transcript.shown).name, tally) for transcript, _, tally in tallies]
     terminal.show(document, _table([*rows, ("total", total)] if len(rows) > 1 else rows))
-
-
-def _progress(terminal: Terminal) -> Progress:
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    return Progress(*columns, console=terminal.err, transient=True, disable=not terminal.err.is_terminal)
 
 
 def _dated(memory: Memory, scope: str, transcript: Transcript) -> list[dict[str, Any]]:

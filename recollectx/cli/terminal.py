@@ -11,6 +11,7 @@ from typing import IO, Any
 
 import click
 from rich.console import Console, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from recollectx.claims import GLOBAL
 from recollectx.cli.render import plain, to_json
@@ -49,11 +50,11 @@ class Terminal:
         name = resolve_url(self.target).database
         return None if name in (None, MEMORY) else Path(str(name))
 
-    def open(self, *, create: bool = False) -> Memory:
+    def open(self, *, create: bool = False, embedder: str | None = "auto") -> Memory:
         """The memory of this run. Raises NotFound if there is none yet, unless `create`."""
         if not create and self.file is not None and not self.file.exists():
             raise NotFound(f"there is no memory at {self.file}; `recollectx init` makes one")
-        return Memory.open(self.target, scope=self.scope)
+        return Memory.open(self.target, scope=self.scope, embedder=embedder)
 
     @property
     def wide(self) -> bool:
@@ -148,3 +149,14 @@ class Group(click.Group):
 
 
 pass_terminal = click.make_pass_decorator(Terminal, ensure=True)
+
+
+def progress_bar(terminal: Terminal) -> Progress:
+    """A bar on stderr while somebody looks, nothing elsewhere."""
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    return Progress(*columns, console=terminal.err, transient=True, disable=not terminal.err.is_terminal)

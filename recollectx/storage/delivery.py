@@ -87,4 +87,4 @@ class Delivery:
     def close(self) -> None:
         """Keep the place that was reached."""
         if self._at > self._kept:
-            self._apply([Configure(self._name, {"n": self._at})], cause="delivered")
+            self._apply([Configure(self._name, {"n": self._at})], cause=DELIVERED)

@@ -22,7 +22,7 @@ from recollectx.embeddings.base import Embedder, Vectors
 from recollectx.errors import DimensionError, InvalidClaim
 from recollectx.propagation import LogOdds, Rule
 from recollectx.query import Query, Recall
-from recollectx.storage.delivery import Delivery
+from recollectx.storage.delivery import DELIVERED, Delivery
 from recollectx.storage.embedding import Embedding
 from recollectx.storage.reading import Reader
 from recollectx.storage.retrieval import CACHE_BYTES, Retriever
@@ -125,6 +125,10 @@ class MemoryStore:
         if writer.erased_ids:
             # The indexes in memory hold words too.
             self.retriever.clear()
+            if self.embedding is not None:
+                self.embedding.wait()
+        if self.delivery is not None and cause != DELIVERED:
+            self.delivery.catch_up()
         return Applied(
             writer.seq, writer.count, tuple(writer.erased_ids), writer.erased_rows, writer.at / 1e6
         )

@@ -1,0 +1,41 @@
+"""`reembed`: a vector for every wording by the embedder of this run, old wordings included."""
+
+import click
+from rich.text import Text
+
+from recollectx.cli.terminal import Command, Failure, Terminal, pass_terminal, progress_bar
+from recollectx.embeddings import embedder_from
+from recollectx.storage.embedding import Embedding
+
+
+@click.command(cls=Command)
+@click.option(
+    "--embedder",
+    default="auto",
+    show_default=True,
+    help="local, hash, openai[:MODEL], ollama[:MODEL], sentence-transformers[:MODEL].",
+)
+@pass_terminal
+def reembed(terminal: Terminal, embedder: str) -> None:
+    """Embed every wording with this model; stopped half-way, it goes on where it was.
+
+    Vectors of another model are let go first. Until all are made again, recall finds the rest by words.
+    """
+    model = embedder_from(embedder)
+    if model is None:
+        raise Failure(
+            "no embedder is installed; pip install 'recollectx[local]', or name one with --embedder", terminal
+        )
+    with terminal.open(embedder=None) as memory:
+        storage = memory.storage
+        embedding = Embedding(storage.database, model, storage.apply)
+        embedding.start_over()
+        with storage.reader() as reader:
+            waiting = reader.count_unembedded()
+        with progress_bar(terminal) as progress:
+            task = progress.add_task("embedding", total=waiting)
+            done = embedding.embed_waiting(lambda count: progress.advance(task, count))
+    terminal.show(
+        {"embedder": model.name, "dimension": model.dimension, "embedded": done},
+        Text(f"{done:,} wordings embedded with {model.name}, {model.dimension} numbers each"),
+    )
