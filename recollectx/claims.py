@@ -16,7 +16,8 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal, SupportsFloat, TypeVar, cast
+from numbers import Real
+from typing import Any, Literal, TypeVar, cast
 
 from recollectx.errors import InvalidClaim
 from recollectx.instants import Instant, from_micros, to_micros
@@ -93,7 +94,7 @@ def check_text(value: object, name: str, limit: int = MAX_NAME, *, blank: bool =
 def check_unit(value: object, name: str) -> float:
     """`value` as a float in [0, 1]; InvalidClaim for anything else, NaN and infinities included."""
     number = math.nan
-    if isinstance(value, SupportsFloat) and not isinstance(value, bool):
+    if isinstance(value, Real) and not isinstance(value, bool):
         with suppress(OverflowError):
             number = float(value)
     if not 0 <= number <= 1:

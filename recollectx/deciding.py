@@ -66,11 +66,11 @@ class Candidate:
         """Whether recall would return it unasked, at a time in seconds since 1970 UTC."""
         return self.claim.status in CURRENT and (self.claim.valid_to is None or self.claim.valid_to > at)
 
-    @property
-    def withdrawn(self) -> bool:
-        """Whether it is out of use only because nothing stands behind it any more."""
+    def withdrawn(self, at: float) -> bool:
+        """Whether it is out of use at that time only because nothing stands behind it any more."""
         forsaken = self.claim.status == Status.RETIRED and not self.sources
-        return forsaken or self.claim.status == Status.UNSUPPORTED
+        over = self.claim.valid_to is not None and self.claim.valid_to <= at
+        return (forsaken or self.claim.status == Status.UNSUPPORTED) and not over
 
 
 Decider: TypeAlias = Callable[[Claim, Sequence[Candidate], float], WriteDecision]
@@ -93,14 +93,14 @@ class RuleDecider:
         """The decision on `claim` among the known claims that say the same or give a value to the same thing."""
         same = [each for each in candidates if says_the_same(each.claim, claim)]
         if not isinstance(claim, SemanticClaim):
-            return _episode(same)
+            return _episode(claim, same)
         known = next((each for each in same if each.holds(claim.since)), None)
-        known = known or next((each for each in same if each.withdrawn), None)
+        known = known or next((each for each in same if each.withdrawn(claim.since)), None)
         relations = (
             self._relations(claim, candidates, trust) if self.is_single_valued(claim.predicate) else ()
         )
         if known is not None:
-            if not known.withdrawn:
+            if not known.withdrawn(claim.since):
                 # What it contradicts is known since the later of the two was stored.
                 relations = tuple(pair for pair in relations if pair[0] == Relation.SUPERSEDES)
             return WriteDecision(Action.UPDATE, "says the same as a known claim", known.claim.id, relations)
@@ -144,13 +144,15 @@ def says_the_same(one: Claim, other: Claim) -> bool:
     return one.type == other.type and fold_claim(one) == fold_claim(other)
 
 
-def _episode(same: Sequence[Candidate]) -> WriteDecision:
+def _episode(claim: Claim, same: Sequence[Candidate]) -> WriteDecision:
     if not same:
         return WriteDecision(Action.ADD, "new")
-    withdrawn = next((each for each in same if each.withdrawn), None)
-    if withdrawn is not None and not any(each.claim.status in CURRENT for each in same):
+    if any(each.claim.status in CURRENT for each in same):
+        return WriteDecision(Action.NONE, "this very episode is known", same[0].claim.id)
+    withdrawn = next((each for each in same if each.withdrawn(claim.since)), None)
+    if withdrawn is not None:
         return WriteDecision(Action.UPDATE, "this very episode is asserted again", withdrawn.claim.id)
-    return WriteDecision(Action.NONE, "this very episode is known", same[0].claim.id)
+    return WriteDecision(Action.NONE, "this very episode is known, and was forgotten", same[0].claim.id)
 
 
 def changes_for(
@@ -185,7 +187,7 @@ def _join(action: Action, claim: Claim, candidate: Candidate, span: str | None) 
     known = candidate.claim
     changes: list[Change] = []
     if action == Action.UPDATE:
-        if candidate.withdrawn and known.status == Status.RETIRED:
+        if candidate.withdrawn(claim.since) and known.status == Status.RETIRED:
             changes.append(Restore(known.id))
         changes.append(Reinforce(known.id, assertion_of(claim, span)))
         united = replace(

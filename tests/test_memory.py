@@ -509,3 +509,13 @@ def test_a_path_that_is_no_database_says_so(tmp_path):
     for bad in (tmp_path, "", "mysql://host/db"):
         with pytest.raises((InvalidSetting, StorageError)):
             MemoryStore(bad)
+
+
+def test_a_closed_memory_says_so(path):
+    memory = Memory.open(path)
+    memory.store(fact("sweet"))
+    memory.close()
+    memory.close()
+    for use in (memory.retrieve, lambda: memory.recall("tea"), lambda: memory.store(fact("bitter"))):
+        with pytest.raises(StorageError, match="closed"):
+            use()

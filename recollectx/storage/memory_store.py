@@ -19,7 +19,7 @@ from recollectx.claims import Claim
 from recollectx.db.engine import BUSY_SECONDS, Database
 from recollectx.db.migrate import upgrade
 from recollectx.embeddings.base import Embedder, Vectors
-from recollectx.errors import DimensionError, InvalidClaim
+from recollectx.errors import DimensionError, InvalidClaim, StorageError
 from recollectx.propagation import LogOdds, Rule
 from recollectx.query import Query, Recall
 from recollectx.storage.delivery import DELIVERED, Delivery
@@ -68,6 +68,7 @@ class MemoryStore:
     ) -> None:
         self.database = Database.open(target, busy_seconds=busy_seconds)
         self.clock = clock
+        self._closed = False
         try:
             upgrade(self.database)
             backend = vectors if isinstance(vectors, VectorBackend) else None
@@ -88,7 +89,10 @@ class MemoryStore:
         except BaseException:
             self.database.close()
             raise
-        self._closed = False
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StorageError(f"this memory of {self.database.url.database} is closed; open it again")
 
     def close(self) -> None:
         """Let the file go; a second call does nothing."""
@@ -112,6 +116,7 @@ class MemoryStore:
 
         Raises what a change or plan raises, after rolling back; DatabaseBusy if another writer holds on too long.
         """
+        self._check_open()
         try:
             with self.database.write() as conn:
                 writer = Writer(conn, clock=self.clock, cause=cause, vectors=vectors)
@@ -136,6 +141,7 @@ class MemoryStore:
     @contextmanager
     def reader(self) -> Iterator[Reader]:
         """A reader that sees one moment of the database."""
+        self._check_open()
         with self.database.read() as conn:
             yield Reader(conn)
 
@@ -153,6 +159,7 @@ class MemoryStore:
 
     def recall(self, query: Query) -> Recall:
         """The hits of a query, best first."""
+        self._check_open()
         return self.retriever.answer(query, self.clock())
 
     def get(self, claim_id: str, *, scopes: Collection[str] | None = None) -> Claim | None:
