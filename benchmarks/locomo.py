@@ -1,9 +1,10 @@
 """Ingests LoCoMo-shaped conversations with the command line and reports what the memory makes of them.
 
-    python benchmarks/locomo.py DATA.json [--out FOLDER] [--sample 50] [--seed 7]
+    python benchmarks/locomo.py DATA.json [--out FOLDER] [--sample 50] [--seed 7] [--words]
 
 Prints turn-level recall@10 per conversation and over all questions of categories 1-4 (share of the evidence turns
-among the first ten episodes, 95 % bootstrap interval over questions), a belief of every conversation with the turn it
+among the first ten episodes, 95 % bootstrap interval over questions), the same of plain FTS5 on the same turns
+(porter unicode61, OR of the words, bm25()) and the paired difference, a belief of every conversation with the turn it
 was formed from, the beliefs that were superseded or contradicted with both turns, and a sample of claims to judge
 by eye. Writes everything, question by question, to FOLDER/locomo.json.
 """
@@ -11,6 +12,8 @@ by eye. Writes everything, question by question, to FOLDER/locomo.json.
 import argparse
 import json
 import random
+import re
+import sqlite3
 import statistics
 import subprocess
 import sys
@@ -35,8 +38,27 @@ def ingest(transcript: Path, database: Path) -> float:
     return time.perf_counter() - begun
 
 
+class PlainFTS5:
+    """The turns in SQLite's full-text index, asked for any of the words of a question."""
+
+    def __init__(self, turns: list[tuple[str, str]]) -> None:
+        self.conn = sqlite3.connect(":memory:")
+        self.conn.execute(
+            "CREATE VIRTUAL TABLE turns USING fts5(id UNINDEXED, text, tokenize='porter unicode61')"
+        )
+        self.conn.executemany("INSERT INTO turns VALUES (?, ?)", turns)
+
+    def first(self, question: str) -> list[str]:
+        """Ids of the best K turns."""
+        words = " OR ".join(f'"{word}"' for word in re.findall(r"\w+", question))
+        sql = "SELECT id FROM turns WHERE turns MATCH ? ORDER BY bm25(turns) LIMIT ?"
+        return [row[0] for row in self.conn.execute(sql, (words, K))]
+
+
 def ask(memory: Memory, questions: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Recall@K, best rank and time of each question with evidence."""
+    """Recall@K, ours and plain FTS5's, and time of each question with evidence."""
+    turns = memory.retrieve(type="episodic")
+    plain = PlainFTS5([(str(turn.metadata["dia_id"]), turn.text) for turn in turns])
     rows = []
     for question in questions:
         gold = set(question["evidence"])
@@ -51,6 +73,7 @@ def ask(memory: Memory, questions: list[dict[str, Any]]) -> list[dict[str, Any]]
                 "question": question["question"],
                 "category": question["category"],
                 "recall": len(gold & set(found)) / len(gold),
+                "fts5": len(gold & set(plain.first(question["question"]))) / len(gold),
                 "found": found,
                 "gold": sorted(gold),
                 "cpu_ms": spent * 1000,
@@ -114,6 +137,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results"))
     parser.add_argument("--sample", type=int, default=50)
     parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--words", action="store_true", help="leave the embedder out: recall by words alone")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     report: dict[str, Any] = {"conversations": {}, "questions": []}
@@ -125,7 +149,7 @@ def main() -> None:
         for transcript in sorted(folder.glob("*.jsonl")):
             name = transcript.stem
             seconds = ingest(transcript, folder / f"{name}.db")
-            with Memory.open(folder / f"{name}.db") as memory:
+            with Memory.open(folder / f"{name}.db", embedder=None if options.words else "auto") as memory:
                 rows = ask(memory, json.loads((folder / f"{name}.questions.json").read_text()))
                 facts = beliefs(memory)
                 pool += [(name, claim.text, turn_of(memory, claim.id)) for claim in reversed(facts)]
@@ -151,9 +175,18 @@ def main() -> None:
     low, high = interval(recalls)
     cpu = statistics.median(row["cpu_ms"] for row in report["questions"])
     report["recall"] = {"mean": statistics.fmean(recalls), "low": low, "high": high, "n": len(recalls)}
+    paired = [row["recall"] - row["fts5"] for row in report["questions"]]
+    report["over_fts5"] = dict(
+        zip(("mean", "low", "high"), (statistics.fmean(paired), *interval(paired)), strict=True)
+    )
     print(
         f"recall@{K} over {len(recalls)} questions: {statistics.fmean(recalls):.4f} "
         f"(95 % {low:.3f} to {high:.3f}); {cpu:.2f} ms CPU a question (median)"
+    )
+    over = report["over_fts5"]
+    fts5 = statistics.fmean(row["fts5"] for row in report["questions"])
+    print(
+        f"plain FTS5 {fts5:.4f}; paired difference {over['mean']:+.4f} (95 % {over['low']:+.3f} to {over['high']:+.3f})"
     )
     drawn = random.Random(options.seed).sample(pool, min(options.sample, len(pool)))
     print(f"\n{len(drawn)} of {len(pool)} beliefs, drawn with seed {options.seed}:")

@@ -130,7 +130,7 @@ class Memory:
 
         path_or_url: None takes RECOLLECTX_DB from the environment, else ~/.recollectx/memory.db.
         extractor: "phrases" is the English phrase set that needs no model.  rule: see MemoryStore.
-        embedder: "auto" takes the embedded model if it is installed, None leaves recall to words; also an Embedder
+        embedder: "auto" takes RECOLLECTX_EMBEDDER from the environment ("none" for none), else the embedded model if it is installed, None leaves recall to words; also an Embedder
         or a plain function.  vectors: see MemoryStore; it brings its own embedder.
         """
         if isinstance(extractor, str):
@@ -141,8 +141,8 @@ class Memory:
             extractor = PhraseExtractor()
         check_text(scope, "scope")
         target = default_path() if path_or_url is None else path_or_url
-        if vectors is not None and embedder == "auto":
-            embedder = None
+        if isinstance(embedder, str) and embedder == "auto":
+            embedder = None if vectors is not None else default_embedder()
         storage = MemoryStore(target, vectors, embedder=embedder_from(embedder), rule=rule, clock=clock)
         return cls(storage, scope=scope, write_policy=write_policy, decider=decider, extractor=extractor)
 
@@ -571,6 +571,12 @@ def _noted(results: list[WriteResult], fault: str) -> list[WriteResult]:
         else result
         for result in results
     ]
+
+
+def default_embedder() -> str | None:
+    """What "auto" means here: RECOLLECTX_EMBEDDER, where "none" is no embedder, else the embedded model."""
+    named = os.environ.get("RECOLLECTX_EMBEDDER") or "auto"
+    return None if named == "none" else named
 
 
 def _time(value: Instant) -> float:

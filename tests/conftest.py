@@ -1,5 +1,6 @@
 """What the tests share: a clock that steps, a memory on a temporary file, and short ways to make claims."""
 
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +9,9 @@ from typing import Any
 import pytest
 
 from recollectx import EpisodicClaim, Memory, SemanticClaim
+
+# Words alone decide unless a test brings an embedder, also in the processes that tests start.
+os.environ["RECOLLECTX_EMBEDDER"] = "none"
 
 DAY = 86_400.0
 START = 1_700_000_000.0

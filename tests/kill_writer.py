@@ -52,6 +52,7 @@ class Outcome:
 
 def kill_once(path: Path, seconds: float) -> Outcome:
     """Starts the child, kills it `seconds` after it is ready, and looks at what is left."""
+    os.environ["RECOLLECTX_EMBEDDER"] = "none"
     child = subprocess.Popen(
         [sys.executable, __file__, "--child", str(path)], stdout=subprocess.PIPE, text=True
     )

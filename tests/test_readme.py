@@ -16,10 +16,12 @@ def test_every_python_block_says_what_it_prints() -> None:
     assert len(BLOCKS) == README.count("```python") >= 6
 
 
+@pytest.mark.parametrize("embedder", ["auto", "none"])
 def test_the_tour_prints_what_the_readme_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    embedder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RECOLLECTX_EMBEDDER", embedder)
     names: dict[str, object] = {"__name__": "tour"}
     for code, expected in BLOCKS:
         exec(compile(code, "README.md", "exec"), names)

@@ -97,11 +97,13 @@ class MemoryStore:
     def close(self) -> None:
         """Let the file go; a second call does nothing."""
         if not self._closed:
-            self._closed = True
-            if self.delivery is not None:
-                self.delivery.close()
-            self.retriever.clear()
-            self.database.close()
+            try:
+                if self.delivery is not None:
+                    self.delivery.close()
+            finally:
+                self._closed = True
+                self.retriever.clear()
+                self.database.close()
 
     def apply(
         self,
