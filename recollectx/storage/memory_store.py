@@ -9,20 +9,25 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+from sqlalchemy import Engine
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session, scoped_session
 
 from recollectx.changes import Change, Configure
-from recollectx.claims import Claim
-from recollectx.db.engine import BUSY_SECONDS, Database
+from recollectx.claims import Claim, Status
+from recollectx.db.engine import BUSY_SECONDS
 from recollectx.db.migrate import upgrade
+from recollectx.db.targets import database_of
 from recollectx.errors import InvalidClaim
 from recollectx.propagation import LogOdds, Rule
 from recollectx.query import Query, Recall
+from recollectx.storage.legacy import move_in
 from recollectx.storage.reading import Reader
 from recollectx.storage.retrieval import CACHE_BYTES, Retriever
+from recollectx.storage.spellings import Spellings
 from recollectx.storage.writing import RULE, Writer
 
 Plan: TypeAlias = Callable[[Reader], Iterable[Change]]
@@ -39,30 +44,37 @@ class Applied:
     at: float = 0.0
 
 
-class MemoryStore:
+class MemoryStore(Spellings):
     """Claims on disk. Safe to share between threads; several processes may open one file.
 
-    target: a path, `:memory:` or a database URL.  rule: how confidence follows from the graph; None takes what the
+    db: a path, `:memory:`, a database URL, or an Engine or Session on one (see database_of).  similarity_threshold,
+    max_connections: how close and how many `get_connections` gives.  rule: how confidence follows from the graph; None takes what the
     database holds (LogOdds in a new one), another rule re-solves everything in one recorded transaction.
     busy_seconds: how long to wait for another process's write.  cache_bytes: see Retriever.
     """
 
     def __init__(
         self,
-        target: str | os.PathLike[str] | URL,
+        db: str | os.PathLike[str] | URL | Engine | Session | scoped_session[Any],
+        vectors: object = None,
         *,
+        similarity_threshold: float = 0.7,
+        max_connections: int = 5,
         rule: Rule | None = None,
         clock: Callable[[], float] = time.time,
         busy_seconds: float = BUSY_SECONDS,
         cache_bytes: int = CACHE_BYTES,
     ) -> None:
-        self.database = Database.open(target, busy_seconds=busy_seconds)
+        self.db, self.vectors = db, vectors
+        self.similarity_threshold, self.max_connections = similarity_threshold, max_connections
+        self.database = database_of(db, busy_seconds=busy_seconds)
         self.clock = clock
         try:
             upgrade(self.database)
+            move_in(self.database, clock)
             self.retriever = Retriever(self.database, cache_bytes=cache_bytes)
-            if rule is not None and self.rule() != rule:
-                self.apply([Configure(RULE, rule.settings())], cause="configure")
+            if rule is not None:
+                self.use_rule(rule)
         except BaseException:
             self.database.close()
             raise
@@ -105,14 +117,25 @@ class MemoryStore:
         with self.reader() as reader:
             return reader.rule() or LogOdds()
 
+    def use_rule(self, rule: Rule) -> None:
+        """Let confidence follow from the graph by `rule`; everything is solved anew if it is another one."""
+        if self.rule() != rule:
+            self.apply([Configure(RULE, rule.settings())], cause="configure")
+
     def recall(self, query: Query) -> Recall:
         """The hits of a query, best first."""
         return self.retriever.answer(query, self.clock())
 
-    def get(self, claim_id: str, *, scopes: Collection[str] | None = None) -> Claim | None:
-        """The claim of this id or alias as it reads now; None if there is none (in `scopes`)."""
+    def get(
+        self, claim_id: str, *, scopes: Collection[str] | None = None, retired: bool = False
+    ) -> Claim | None:
+        """The claim of this id or alias as it reads now; None if there is none (in `scopes`).
+
+        retired: also one that was deleted (forgotten), which is None otherwise.
+        """
         with self.reader() as reader:
             known = reader.resolve(claim_id)
             if known is None or (scopes is not None and known.scope not in scopes):
                 return None
-            return reader.claims([known.pk]).get(known.pk)
+            claim = reader.claims([known.pk]).get(known.pk)
+        return claim if claim is None or retired or claim.status != Status.RETIRED else None
