@@ -14,9 +14,11 @@ from recollectx.deciding import RuleDecider
 from recollectx.edges import Edge, Relation
 from recollectx.errors import RecollectxError
 from recollectx.graph.explanation import ExplanationNode, ExplanationResult
-from recollectx.memory import ConfidenceChangeEvent, Memory
-from recollectx.propagation import LogOdds, PropagationConfig
+from recollectx.memory import Memory
+from recollectx.propagation import ConfidenceChangeEvent, LogOdds, PropagationConfig
+from recollectx.propagator import ConfidencePropagator
 from recollectx.query import ALL_SCOPES, Hit, Query, Recall, Weights
+from recollectx.state import AgentState
 from recollectx.storage.memory_store import MemoryStore
 
 __version__ = "1.0.0.dev1"
@@ -24,11 +26,13 @@ __version__ = "1.0.0.dev1"
 __all__ = [
     "ALL_SCOPES",
     "Action",
+    "AgentState",
     "Assertion",
     "Basis",
     "Category",
     "Claim",
     "ConfidenceChangeEvent",
+    "ConfidencePropagator",
     "Edge",
     "EpisodicClaim",
     "EraseReceipt",

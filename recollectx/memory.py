@@ -4,8 +4,7 @@ import builtins
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from pathlib import Path
+from dataclasses import fields, replace
 from typing import Any
 
 from recollectx.changes import (
@@ -33,6 +32,7 @@ from recollectx.claims import (
     check_metadata,
     check_text,
 )
+from recollectx.db.database import default_path
 from recollectx.deciding import Decider, RuleDecider, changes_for, says_the_same
 from recollectx.edges import Edge, Relation
 from recollectx.embeddings import EmbedderLike, embedder_from
@@ -42,17 +42,19 @@ from recollectx.extractors.phrases import PhraseExtractor
 from recollectx.graph.explanation import ExplanationResult, lay_out, walk
 from recollectx.instants import Instant, to_seconds
 from recollectx.policies.base import Decision, PolicyLike, decide, describe
-from recollectx.propagation import Rule
+from recollectx.propagation import ConfidenceChangeEvent, Rule
 from recollectx.query import Query, Recall
 from recollectx.remembering import USER, Message, Reading, claims_of, read_messages, read_text, sessions_of
-from recollectx.storage.journal import moves
+from recollectx.storage.journal import events
+from recollectx.storage.live_graph import LiveGraph
 from recollectx.storage.memory_store import MemoryStore
 from recollectx.storage.reading import Identity, Reader
 from recollectx.storage.vector.base import VectorBackend
 from recollectx.storage.vector.text import TextProtocol
 from recollectx.text import fold_claim
 
-DEFAULT_PATH = "~/.recollectx/memory.db"
+__all__ = ["ConfidenceChangeEvent", "Memory", "default_path"]
+
 _REVISABLE = frozenset(
     {
         "object",
@@ -73,28 +75,13 @@ _REVISABLE = frozenset(
 _REASSERTED = frozenset({"confidence", "evidence"})
 
 
-@dataclass(frozen=True, slots=True)
-class ConfidenceChangeEvent:
-    """One move of a confidence. change_type: contradiction, support or manual.  timestamp: seconds since 1970 UTC.
-
-    caused_by_id: the claim whose change moved it, None where no claim did.
-    """
-
-    claim_id: str
-    old_confidence: float
-    new_confidence: float
-    reason: str
-    change_type: str
-    timestamp: float
-    caused_by_id: str | None = None
-
-
 class Memory:
     """A memory of one scope. Safe to share between threads.
 
     storage: a MemoryStore.  scope: what this Memory reads and writes; other scopes are out of its reach except
     where a call names them.  write_policy: see recollectx.policies.  decider: what a new claim means for known ones.
-    extractor: finds claims in text; None keeps text as it is.
+    extractor: finds claims in text; None keeps text as it is.  propagation_config: the rule, as MemoryStore's `rule`.
+    graph: the edges between the claims of this scope, read from the database each time.
     """
 
     def __init__(
@@ -105,12 +92,16 @@ class Memory:
         write_policy: PolicyLike | None = None,
         decider: Decider | None = None,
         extractor: Extractor | None = None,
+        propagation_config: Rule | None = None,
     ) -> None:
         self.storage = storage
+        if propagation_config is not None:
+            storage.use_rule(propagation_config)
         self.scope = check_text(scope, "scope")
         self.policy = write_policy
         self.decider: Decider = decider or RuleDecider()
         self.extractor = extractor
+        self.graph = LiveGraph(storage, self.scope)
 
     @classmethod
     def open(
@@ -459,7 +450,7 @@ class Memory:
 
     def get(self, claim_id: str) -> Claim | None:
         """The claim of this id or alias as it reads now; None if this scope holds none."""
-        return self.storage.get(claim_id, scopes=(self.scope,))
+        return self.storage.get(claim_id, scopes=(self.scope,), retired=True)
 
     def count(self, **filters: Any) -> int:
         """How many current claims pass the filters."""
@@ -512,20 +503,7 @@ class Memory:
         """Every move of a claim's confidence with its cause, newest first. Raises NotFound."""
         with self.storage.reader() as reader:
             known = self._find(reader, claim_id)
-            moved = moves(reader, known.pk)
-            others = reader.identities(move.by for move in moved if move.by is not None)
-        return [
-            ConfidenceChangeEvent(
-                claim_id=known.id,
-                old_confidence=move.old,
-                new_confidence=move.new,
-                reason=move.reason,
-                change_type=move.kind,
-                timestamp=move.at,
-                caused_by_id=None if move.by is None else others[move.by].id,
-            )
-            for move in reversed(moved)
-        ]
+            return events(reader, known)
 
     # -- helpers ---------------------------------------------------------------------------------------------
 
@@ -549,11 +527,6 @@ class Memory:
     def _canonical(self, claim_id: str) -> str:
         with self.storage.reader() as reader:
             return self._find(reader, claim_id).id
-
-
-def default_path() -> str:
-    """Where a memory lives if nobody says: RECOLLECTX_DB, else ~/.recollectx/memory.db."""
-    return os.environ.get("RECOLLECTX_DB") or str(Path(DEFAULT_PATH).expanduser())
 
 
 def _reworded(claim: Claim, changes: Mapping[str, Any]) -> Claim:

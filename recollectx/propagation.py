@@ -17,8 +17,10 @@ A claim that is not alive (retired, superseded, unsupported, expired) weighs not
 on being computed as if it were alive: should it return, it returns to what the graph says of it.
 """
 
+import importlib
+import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from math import atanh, exp, fsum
 from typing import Any, ClassVar, NamedTuple
 
@@ -47,6 +49,7 @@ from recollectx.weighing import (
 __all__ = [
     "Arrow",
     "Belief",
+    "ConfidenceChangeEvent",
     "Contribution",
     "Graph",
     "LogOdds",
@@ -65,6 +68,22 @@ __all__ = [
 ]
 
 LOW_TRUST = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidenceChangeEvent:
+    """One move of a confidence. change_type: contradiction, support or manual.  timestamp: seconds since 1970 UTC.
+
+    caused_by_id: the claim whose change moved it, None where no claim did.
+    """
+
+    claim_id: str
+    old_confidence: float
+    new_confidence: float
+    reason: str
+    change_type: str
+    timestamp: float = field(default_factory=time.time)
+    caused_by_id: str | None = None
 
 
 def _counted(pieces: list[Piece], weights: list[float], sign: int) -> dict[Group, int]:
@@ -275,3 +294,10 @@ def rule_from(settings: Mapping[str, Any]) -> Rule:
         return _RULES[name](**numbers)
     except TypeError as error:
         raise InvalidSetting(f"settings of rule {name}: {error}") from None
+
+
+def __getattr__(name: str) -> Any:
+    # 0.2.7 kept the propagator here. It writes, so it lives above the rules, which must not import it.
+    if name == "ConfidencePropagator":
+        return importlib.import_module("recollectx.propagator").ConfidencePropagator
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,6 +6,7 @@ child is killed with SIGKILL, and the database is opened again and compared with
 """
 
 import argparse
+import os
 import random
 import sqlite3
 import subprocess

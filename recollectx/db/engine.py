@@ -75,7 +75,7 @@ class Database:
             if known is not None and known._pid == os.getpid():
                 known._openings += 1
                 return known
-            _make_folder(Path(url.database or ""))
+            make_folder(Path(url.database or ""))
             _open[key] = cls(url, busy_seconds)
             return _open[key]
 
@@ -135,7 +135,7 @@ class Database:
         else:
             engine = create_engine(self.url, connect_args=connect, pool_size=8, max_overflow=56)
         event.listen(engine, "connect", self._configure)
-        event.listen(engine, "begin", _begin)
+        event.listen(engine, "begin", begin)
         return engine
 
     def _configure(self, dbapi: Any, _record: object) -> None:
@@ -163,7 +163,8 @@ class Database:
             connection.close()
 
 
-def _begin(conn: Connection) -> None:
+def begin(conn: Connection) -> None:
+    """Begin as `Database.write` asks, or to read."""
     conn.exec_driver_sql("BEGIN IMMEDIATE" if conn.get_execution_options().get(WRITE) else "BEGIN")
 
 
@@ -179,7 +180,8 @@ def _use_wal(dbapi: Any, seconds: float) -> None:
             time.sleep(0.01)
 
 
-def _make_folder(path: Path) -> None:
+def make_folder(path: Path) -> None:
+    """Make the folder that a database file goes into."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -1,16 +1,18 @@
 """Bringing a database to the tables of this release, with Alembic.
 
 Opening reads one row; Alembic is imported only when that row is missing or names another version. Our versions
-live in a table of their own, so a host application's Alembic never meets them.
+live in a table of their own, so a host application's Alembic never meets them. `Base.metadata.create_all` makes the
+tables of this release, so it leaves the version of this release with them, and `drop_all` takes it away.
 """
 
 import threading
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, inspect
+from sqlalchemy import Column, Connection, MetaData, String, Table, event, inspect
 
 from recollectx.db.engine import Database
+from recollectx.db.tables import Base
 from recollectx.errors import DatabaseTooNew
 
 if TYPE_CHECKING:
@@ -18,6 +20,10 @@ if TYPE_CHECKING:
 
 HEAD = "0002"
 VERSION_TABLE = "recollectx_alembic_version"
+
+# Before others can map classes of their own on Base.
+_OURS = frozenset(Base.metadata.tables)
+_versions = Table(VERSION_TABLE, MetaData(), Column("version_num", String(32), primary_key=True))
 
 # Alembic keeps its context in module globals, so one migration at a time in a process.
 _migrating = threading.Lock()
@@ -29,6 +35,20 @@ def version(conn: Connection) -> str | None:
         return None
     row = conn.exec_driver_sql(f"SELECT version_num FROM {VERSION_TABLE}").first()
     return None if row is None else str(row[0])
+
+
+@event.listens_for(Base.metadata, "after_create")
+def _stamp(_metadata: MetaData, conn: Connection, **_: object) -> None:
+    """Leave the version with tables that were all made at once."""
+    if set(inspect(conn).get_table_names()) >= _OURS and version(conn) is None:
+        _versions.create(conn, checkfirst=True)
+        conn.execute(_versions.insert().values(version_num=HEAD))
+
+
+@event.listens_for(Base.metadata, "after_drop")
+def _unstamp(_metadata: MetaData, conn: Connection, **_: object) -> None:
+    if not _OURS & set(inspect(conn).get_table_names()):
+        _versions.drop(conn, checkfirst=True)
 
 
 def upgrade(database: Database) -> None:

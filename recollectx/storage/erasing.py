@@ -2,7 +2,8 @@
 
 What another claim quoted from it goes too: evidence and spans that stand in the erased text are cut out of the
 assertions of whatever derives from it, and a claim that then has nothing left to stand on in any past is erased
-with it. The row in rx_claims stays as a tombstone: an id and no content.
+with it. The row in rx_claims stays as a tombstone: an id and no content. What 0.2.7's own tables say of a claim in
+the same file goes as well.
 """
 
 import json
@@ -11,14 +12,18 @@ from typing import Any
 from sqlalchemy import Connection, delete, or_, select, update
 from sqlalchemy.orm import aliased
 
+from recollectx.db import legacy
+from recollectx.db.causes import RECORDED
 from recollectx.db.tables import (
     AliasRow,
     AssertionRow,
+    ChangeRow,
     ClaimRow,
     EdgeRow,
     RevisionRow,
     StrengthRow,
     TextRow,
+    Tx,
     VectorRow,
 )
 from recollectx.edges import Relation
@@ -37,6 +42,12 @@ def erase_rows(conn: Connection, pk: int, seq: int) -> int:
         delete(AliasRow).where(AliasRow.claim == pk),
     ):
         rows += conn.execute(statement).rowcount
+    rows += legacy.erase(conn, conn.execute(select(ClaimRow.id).where(ClaimRow.pk == pk)).scalar_one())
+    # A reason that 0.2.7 recorded may quote the claim.
+    recorded = select(ChangeRow.seq).where(
+        ChangeRow.kind == RECORDED, or_(ChangeRow.claim == pk, ChangeRow.other == pk)
+    )
+    conn.execute(update(Tx).where(Tx.seq.in_(recorded)).values(cause="recorded by 0.2.7"))
     conn.execute(
         update(ClaimRow)
         .where(ClaimRow.pk == pk)
@@ -91,6 +102,8 @@ def unquote(conn: Connection, pk: int) -> tuple[list[int], list[int]]:
         if left < len(rows):
             touched.append(claim)
             bare.extend([claim] if not left else [])
+    quoting = select(ClaimRow.id).where(ClaimRow.pk.in_(touched))
+    legacy.drop_evidence(conn, list(conn.execute(quoting).scalars()))
     return touched, bare
 
 

@@ -5,10 +5,11 @@ from itertools import pairwise
 
 from sqlalchemy import bindparam, select
 
+from recollectx.db.causes import EDGE_KINDS, EDGE_TYPES, FURTHER_UP, OTHERWISE, RECORDED, TYPES, WORDS
 from recollectx.db.tables import ChangeRow, StrengthRow, Tx
-from recollectx.edges import Relation
 from recollectx.instants import from_micros
-from recollectx.storage.reading import Reader
+from recollectx.propagation import ConfidenceChangeEvent
+from recollectx.storage.reading import Identity, Reader
 
 _MOVES = (
     select(
@@ -26,23 +27,6 @@ _MOVES = (
     .where(StrengthRow.claim == bindparam("claim"))
     .order_by(StrengthRow.tx_from)
 )
-_TYPES = {
-    Relation.CONTRADICTS: "contradiction",
-    Relation.SUPPORTS: "support",
-    Relation.DERIVES: "support",
-}
-_WORDS = {
-    "link": "{detail} added",
-    "unlink": "{detail} removed",
-    "reinforce": "asserted again",
-    "retract": "a source took it back",
-    "retire": "forgotten",
-    "restore": "brought back",
-    "restatus": "now {detail}",
-    "trust": "trust in a source changed",
-    "configure": "another rule of belief",
-    "erase": "a claim was erased",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,20 +54,44 @@ def moves(reader: Reader, pk: int) -> list[Moved]:
     found = []
     for before, row in pairwise(rows):
         other = row.other if row.claim == pk else row.claim
-        where = "" if pk in (row.claim, other) or row.claim is None else ", further up"
+        if row.kind == RECORDED:
+            found.append(
+                Moved(before.value, row.value, from_micros(row.at), row.seq, row.detail, row.cause, other)
+            )
+            continue
+        where = "" if pk in (row.claim, row.other) or row.claim is None else FURTHER_UP
         found.append(
             Moved(
                 old=before.value,
                 new=row.value,
                 at=from_micros(row.at),
                 seq=row.seq,
-                kind=_TYPES.get(row.detail, "manual") if row.kind in ("link", "unlink") else _kind(row.kind),
-                reason=_WORDS.get(row.kind, row.kind).format(detail=row.detail) + where,
+                kind=_type(row.kind, row.detail),
+                reason=WORDS.get(row.kind, row.kind).format(detail=row.detail) + where,
                 by=None if other == pk else other,
             )
         )
     return found
 
 
-def _kind(change: str) -> str:
-    return "support" if change == "reinforce" else "manual"
+def events(reader: Reader, known: Identity) -> list[ConfidenceChangeEvent]:
+    """Every move of a claim's confidence with its cause, newest first."""
+    moved = moves(reader, known.pk)
+    others = reader.identities(move.by for move in moved if move.by is not None)
+    return [
+        ConfidenceChangeEvent(
+            claim_id=known.id,
+            old_confidence=move.old,
+            new_confidence=move.new,
+            reason=move.reason,
+            change_type=move.kind,
+            timestamp=move.at,
+            caused_by_id=None if move.by is None else others[move.by].id,
+        )
+        for move in reversed(moved)
+    ]
+
+
+def _type(kind: str, detail: str | None) -> str:
+    found = EDGE_TYPES.get(detail or "") if kind in EDGE_KINDS else TYPES.get(kind)
+    return found or OTHERWISE

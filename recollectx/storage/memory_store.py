@@ -9,23 +9,28 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+from sqlalchemy import Engine
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session, scoped_session
 
 from recollectx.changes import Change, Configure
-from recollectx.claims import Claim
-from recollectx.db.engine import BUSY_SECONDS, Database
+from recollectx.claims import Claim, Status
+from recollectx.db.engine import BUSY_SECONDS
 from recollectx.db.migrate import upgrade
+from recollectx.db.targets import database_of
 from recollectx.embeddings.base import Embedder, Vectors
 from recollectx.errors import DimensionError, InvalidClaim, StorageError
 from recollectx.propagation import LogOdds, Rule
 from recollectx.query import Query, Recall
 from recollectx.storage.delivery import DELIVERED, Delivery
 from recollectx.storage.embedding import Embedding
+from recollectx.storage.legacy import move_in
 from recollectx.storage.reading import Reader
 from recollectx.storage.retrieval import CACHE_BYTES, Retriever
+from recollectx.storage.spellings import Spellings
 from recollectx.storage.vector.base import VectorBackend
 from recollectx.storage.vector.text import TextBackend, TextProtocol
 from recollectx.storage.writing import RULE, Writer
@@ -44,10 +49,11 @@ class Applied:
     at: float = 0.0
 
 
-class MemoryStore:
+class MemoryStore(Spellings):
     """Claims on disk. Safe to share between threads; several processes may open one file.
 
-    target: a path, `:memory:` or a database URL.  rule: how confidence follows from the graph; None takes what the
+    db: a path, `:memory:`, a database URL, or an Engine or Session on one (see database_of).  similarity_threshold,
+    max_connections: how close and how many `get_connections` gives.  rule: how confidence follows from the graph; None takes what the
     database holds (LogOdds in a new one), another rule re-solves everything in one recorded transaction.
     vectors: an index outside the database, fed from it: a VectorBackend, or an object with 0.2.7's text protocol
     (upsert(id, text), delete(id), search(query, k)).  embedder: makes recall go by meaning too; None leaves it to
@@ -57,20 +63,25 @@ class MemoryStore:
 
     def __init__(
         self,
-        target: str | os.PathLike[str] | URL,
+        db: str | os.PathLike[str] | URL | Engine | Session | scoped_session[Any],
         vectors: VectorBackend | TextProtocol | None = None,
         *,
         embedder: Embedder | None = None,
+        similarity_threshold: float = 0.7,
+        max_connections: int = 5,
         rule: Rule | None = None,
         clock: Callable[[], float] = time.time,
         busy_seconds: float = BUSY_SECONDS,
         cache_bytes: int = CACHE_BYTES,
     ) -> None:
-        self.database = Database.open(target, busy_seconds=busy_seconds)
+        self.db, self.vectors = db, vectors
+        self.similarity_threshold, self.max_connections = similarity_threshold, max_connections
+        self.database = database_of(db, busy_seconds=busy_seconds)
         self.clock = clock
         self._closed = False
         try:
             upgrade(self.database)
+            move_in(self.database, clock)
             backend = vectors if isinstance(vectors, VectorBackend) else None
             embedder = _embedder_of(backend, embedder)
             self.embedding = None if embedder is None else Embedding(self.database, embedder, self.apply)
@@ -84,8 +95,8 @@ class MemoryStore:
                 delivery=self.delivery,
                 cache_bytes=cache_bytes,
             )
-            if rule is not None and self.rule() != rule:
-                self.apply([Configure(RULE, rule.settings())], cause="configure")
+            if rule is not None:
+                self.use_rule(rule)
         except BaseException:
             self.database.close()
             raise
@@ -159,18 +170,29 @@ class MemoryStore:
         with self.reader() as reader:
             return reader.rule() or LogOdds()
 
+    def use_rule(self, rule: Rule) -> None:
+        """Let confidence follow from the graph by `rule`; everything is solved anew if it is another one."""
+        if self.rule() != rule:
+            self.apply([Configure(RULE, rule.settings())], cause="configure")
+
     def recall(self, query: Query) -> Recall:
         """The hits of a query, best first."""
         self._check_open()
         return self.retriever.answer(query, self.clock())
 
-    def get(self, claim_id: str, *, scopes: Collection[str] | None = None) -> Claim | None:
-        """The claim of this id or alias as it reads now; None if there is none (in `scopes`)."""
+    def get(
+        self, claim_id: str, *, scopes: Collection[str] | None = None, retired: bool = False
+    ) -> Claim | None:
+        """The claim of this id or alias as it reads now; None if there is none (in `scopes`).
+
+        retired: also one that was deleted (forgotten), which is None otherwise.
+        """
         with self.reader() as reader:
             known = reader.resolve(claim_id)
             if known is None or (scopes is not None and known.scope not in scopes):
                 return None
-            return reader.claims([known.pk]).get(known.pk)
+            claim = reader.claims([known.pk]).get(known.pk)
+        return claim if claim is None or retired or claim.status != Status.RETIRED else None
 
 
 def _embedder_of(backend: VectorBackend | None, embedder: Embedder | None) -> Embedder | None:
