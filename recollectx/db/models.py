@@ -83,7 +83,9 @@ def _history() -> Any:
     kind, detail = ChangeRow.kind, func.coalesce(ChangeRow.detail, "")
     before = func.lag(StrengthRow.value).over(partition_by=StrengthRow.claim, order_by=StrengthRow.tx_from)
     other = case((ChangeRow.claim == StrengthRow.claim, ChangeRow.other), else_=ChangeRow.claim)
-    near = or_(ChangeRow.claim == StrengthRow.claim, ChangeRow.other == StrengthRow.claim)
+    near = or_(
+        ChangeRow.claim == StrengthRow.claim, ChangeRow.other == StrengthRow.claim, ChangeRow.claim.is_(None)
+    )
     words = case(
         *((kind == name, func.replace(text, "{detail}", detail)) for name, text in WORDS.items()), else_=kind
     )

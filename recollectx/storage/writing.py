@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
-from sqlalchemy import Connection, Table, delete, func, select, update
+from sqlalchemy import Connection, Table, bindparam, delete, func, select, update
 
 from recollectx import changes as ch
 from recollectx.claims import (
@@ -498,10 +498,15 @@ class Writer:
         for pk, (belief, cause) in moved.items():
             self._strength(pk, belief, cause)
             self._log("strength", scopes[pk].scope, pk, cause)
+        if moved:
             self.conn.execute(
                 update(table)
-                .where(table.c.pk == pk)
-                .values(strength=belief.strength, confidence=self._strengths[pk]["value"])
+                .where(table.c.pk == bindparam("key"))
+                .values(strength=bindparam("s"), confidence=bindparam("c")),
+                [
+                    {"key": pk, "s": belief.strength, "c": self._strengths[pk]["value"]}
+                    for pk, (belief, _) in moved.items()
+                ],
             )
 
 
