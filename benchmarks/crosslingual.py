@@ -17,6 +17,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from recollectx import Memory, SemanticClaim
 from recollectx.embeddings import Embedder, embedder_from
 
 K = 5
@@ -25,9 +26,13 @@ PAIRS = Path(__file__).with_name("crosslingual_pairs.json")
 
 
 def ranked(questions: Sequence[str], store: Sequence[str], embedder: Embedder) -> list[list[int]]:
-    """For each question the places in `store` of the K nearest texts, best first."""
-    scores = embedder.embed(questions) @ embedder.embed(store).T
-    return [row.argsort(kind="stable")[::-1][:K].tolist() for row in scores]
+    """For each question the places in `store` of the first K texts that recall finds, best first."""
+    with Memory.open(":memory:", embedder=embedder, extractor=None) as memory:
+        ids = [
+            result.claim_id for result in memory.store_many([SemanticClaim.from_text(text) for text in store])
+        ]
+        places = {claim_id: place for place, claim_id in enumerate(ids)}
+        return [[places[hit.claim.id] for hit in memory.recall(question, k=K)] for question in questions]
 
 
 def measure(data: dict[str, Any], embedder: Embedder) -> list[dict[str, Any]]:

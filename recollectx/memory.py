@@ -36,7 +36,7 @@ from recollectx.db.database import default_path
 from recollectx.deciding import Decider, RuleDecider, changes_for, says_the_same
 from recollectx.edges import Edge, Relation
 from recollectx.embeddings import EmbedderLike, embedder_from
-from recollectx.errors import InvalidClaim, InvalidQuery, NotFound, ScopeError
+from recollectx.errors import InvalidClaim, InvalidQuery, InvalidSetting, NotFound, ScopeError
 from recollectx.extractors.base import Extractor
 from recollectx.extractors.phrases import PhraseExtractor
 from recollectx.graph.explanation import ExplanationResult, lay_out, walk
@@ -81,6 +81,7 @@ class Memory:
     storage: a MemoryStore.  scope: what this Memory reads and writes; other scopes are out of its reach except
     where a call names them.  write_policy: see recollectx.policies.  decider: what a new claim means for known ones.
     extractor: finds claims in text; None keeps text as it is.  propagation_config: the rule, as MemoryStore's `rule`.
+    updater: another name for `decider`.
     graph: the edges between the claims of this scope, read from the database each time.
     """
 
@@ -93,7 +94,13 @@ class Memory:
         decider: Decider | None = None,
         extractor: Extractor | None = None,
         propagation_config: Rule | None = None,
+        updater: Decider | None = None,
     ) -> None:
+        if updater is not None and (decider is not None or not callable(updater)):
+            raise InvalidSetting(
+                "updater is another name for decider: a callable (claim, candidates, trust); give one"
+            )
+        decider = decider or updater
         self.storage = storage
         if propagation_config is not None:
             storage.use_rule(propagation_config)
