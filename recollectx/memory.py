@@ -4,7 +4,7 @@ import builtins
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 from recollectx.changes import (
@@ -13,66 +13,46 @@ from recollectx.changes import (
     Erase,
     EraseReceipt,
     Link,
-    Reinforce,
     Retire,
     Retract,
-    Revise,
     Trust,
     Unlink,
     WriteResult,
 )
 from recollectx.claims import (
-    CURRENT,
     GLOBAL,
     Claim,
     EpisodicClaim,
     SemanticClaim,
     Status,
-    assertion_of,
     check_metadata,
     check_text,
 )
 from recollectx.db.database import default_path
-from recollectx.deciding import Decider, RuleDecider, changes_for, says_the_same
+from recollectx.deciding import Decider, RuleDecider
 from recollectx.edges import Edge, Relation
 from recollectx.embeddings import EmbedderLike, embedder_from
-from recollectx.errors import InvalidClaim, InvalidQuery, InvalidSetting, NotFound, ScopeError
+from recollectx.errors import InvalidClaim, InvalidQuery, InvalidSetting, ScopeError
+from recollectx.explaining import deep, direct
 from recollectx.extractors.base import Extractor
 from recollectx.extractors.phrases import PhraseExtractor
-from recollectx.graph.explanation import ExplanationResult, lay_out, walk
+from recollectx.graph.explanation import ExplanationResult
 from recollectx.instants import Instant, to_seconds
-from recollectx.policies.base import Decision, PolicyLike, decide, describe
+from recollectx.intake import Intake
+from recollectx.policies.base import PolicyLike
 from recollectx.propagation import ConfidenceChangeEvent, Rule
 from recollectx.query import Query, Recall
-from recollectx.remembering import USER, Message, Reading, claims_of, read_messages, read_text, sessions_of
+from recollectx.reach import find, known
+from recollectx.remembering import USER, Message, read_messages, read_text, sessions_of
+from recollectx.revising import WORDING, revised, revision
 from recollectx.storage.journal import events
 from recollectx.storage.live_graph import LiveGraph
 from recollectx.storage.memory_store import MemoryStore
-from recollectx.storage.reading import Identity, Reader
+from recollectx.storage.reading import Reader
 from recollectx.storage.vector.base import VectorBackend
 from recollectx.storage.vector.text import TextProtocol
-from recollectx.text import fold_claim
 
 __all__ = ["ConfidenceChangeEvent", "Memory", "default_path"]
-
-_REVISABLE = frozenset(
-    {
-        "object",
-        "predicate",
-        "summary",
-        "importance",
-        "category",
-        "entities",
-        "metadata",
-        "valid_from",
-        "valid_to",
-        "due_at",
-        "review_after",
-        "session",
-        "position",
-    }
-)
-_REASSERTED = frozenset({"confidence", "evidence"})
 
 
 class Memory:
@@ -162,19 +142,7 @@ class Memory:
 
     def store_many(self, claims: Iterable[Claim]) -> builtins.list[WriteResult]:
         """Store claims in order, in one transaction: an invalid one raises and nothing is written."""
-        placed = [self._place(claim) for claim in claims]
-        results: list[WriteResult] = []
-        refused = [self._refusal(claim) for claim in placed]
-
-        def plan(reader: Reader) -> Iterator[Change]:
-            for claim, reason in zip(placed, refused, strict=True):
-                yield from self._write(reader, claim, reason, None, results)
-
-        vectors, fault = self.storage.vectors_for(
-            [claim for claim, reason in zip(placed, refused, strict=True) if reason is None]
-        )
-        self.storage.apply(plan, cause="store", vectors=vectors)
-        return _noted(results, fault)
+        return self._intake().store([self._place(claim) for claim in claims])
 
     def remember(
         self,
@@ -223,35 +191,7 @@ class Memory:
                 extractor=self.extractor,
                 next_position=places,
             )
-        return self._keep(readings, scope, places)
-
-    def _keep(
-        self, readings: Sequence[Reading], scope: str, places: Mapping[str, int]
-    ) -> builtins.list[WriteResult]:
-        refused = {claim.id: self._refusal(claim) for claim in claims_of(readings)}
-        results: list[WriteResult] = []
-
-        def plan(reader: Reader) -> Iterator[Change]:
-            # Somebody may have gone on with the same session since `places` were read.
-            moved = {name: reader.next_position(scope, name) - at for name, at in places.items()}
-            for reading in readings:
-                turn = None
-                if reading.episode is not None:
-                    episode = reading.placed(moved)
-                    yield from self._write(reader, episode, refused[episode.id], None, results)
-                    if results[-1].action == Action.NONE:
-                        continue
-                    turn = results[-1].claim_id
-                for heard in reading.found:
-                    yield from self._write(reader, heard.claim, refused[heard.claim.id], heard.span, results)
-                    claim_id = results[-1].claim_id
-                    if turn is not None and claim_id is not None:
-                        yield Link(Edge(turn, claim_id, Relation.DERIVES))
-
-        wanted = [claim for claim in claims_of(readings) if refused[claim.id] is None]
-        vectors, fault = self.storage.vectors_for(wanted)
-        self.storage.apply(plan, cause="remember", vectors=vectors)
-        return _noted(results, fault)
+        return self._intake().keep(readings, scope, places)
 
     def _place(self, claim: Claim) -> Claim:
         if not isinstance(claim, SemanticClaim | EpisodicClaim):
@@ -264,41 +204,8 @@ class Memory:
             )
         return replace(claim, scope=self.scope)
 
-    def _refusal(self, claim: Claim) -> str | None:
-        if self.policy is None or decide(self.policy, claim, self) == Decision.ACCEPT:
-            return None
-        return f"refused by {describe(self.policy)}"
-
-    def _write(
-        self,
-        reader: Reader,
-        claim: Claim,
-        refusal: str | None,
-        span: str | None,
-        results: builtins.list[WriteResult],
-    ) -> Iterator[Change]:
-        if refusal is not None:
-            results.append(WriteResult(Action.REJECT, None, (), refusal))
-            return
-        known = reader.resolve(claim.id)
-        if known is not None:
-            claim = self._same_id(reader, known, claim)
-        candidates = reader.candidates(claim.scope, claim)
-        decision = self.decider(claim, candidates, reader.trust(claim.source, claim.scope))
-        changes = changes_for(decision, claim, candidates, now=self.storage.clock(), span=span)
-        if known is not None and decision.target != claim.id:
-            raise InvalidClaim(
-                f"the id {claim.id!r} names a claim that is out of use; store it under a new id"
-            )
-        yield from changes
-        target = decision.target if decision.action in (Action.UPDATE, Action.NONE) else claim.id
-        results.append(WriteResult(decision.action, target, tuple(changes), decision.reason))
-
-    def _same_id(self, reader: Reader, known: Identity, claim: Claim) -> Claim:
-        old = reader.claims([known.pk]).get(known.pk)
-        if old is None or known.scope != claim.scope or fold_claim(old) != fold_claim(claim):
-            raise InvalidClaim(f"the id {claim.id!r} is taken by another claim; leave id out, or use update")
-        return replace(claim, id=known.id)
+    def _intake(self) -> Intake:
+        return Intake(self.storage, self.policy, self.decider, self)
 
     def update(self, claim_id: str, **changes: Any) -> WriteResult:
         """Change fields of a claim; the id stays and both versions are kept in history.
@@ -306,46 +213,24 @@ class Memory:
         confidence and evidence replace what its source asserted. Raises NotFound for an unknown id, InvalidClaim
         for a field that cannot be changed or a value that says the same as another claim.
         """
-        unknown = set(changes) - _REVISABLE - _REASSERTED
-        if unknown:
-            raise InvalidClaim(
-                f"update cannot change {sorted(unknown)[0]!r}; that would be another claim: store it"
-            )
         made: list[Change] = []
 
         def plan(reader: Reader) -> Iterator[Change]:
-            known = self._find(reader, claim_id)
-            old = reader.claims([known.pk])[known.pk]
-            missing = set(changes) - {field.name for field in fields(old)}
-            if missing:
-                raise InvalidClaim(f"a {old.type} claim has no {sorted(missing)[0]}")
-            new = replace(old, **changes)
-            for other in reader.candidates(old.scope, new):
-                if other.holds(new.since) and other.claim.id != old.id and says_the_same(other.claim, new):
-                    raise InvalidClaim(
-                        f"that says the same as claim {other.claim.id}; forget one of them instead"
-                    )
-            made.append(Revise(new))
-            if _REASSERTED & set(changes):
-                said = [each for _, each in reader.assertions([known.pk]).get(known.pk, ())]
-                own = next((each for each in said if each.source == old.source), assertion_of(old))
-                asserted = {name: value for name, value in changes.items() if name in _REASSERTED}
-                made.append(Reinforce(old.id, replace(own, **asserted), replace=True))
+            made.extend(revision(reader, find(reader, self.scope, claim_id), changes))
             yield from made
 
-        vectors: dict[str, Any] = {}
         current = self.get(claim_id)
-        if current is not None and {"object", "summary", "predicate"} & set(changes) and not unknown:
-            vectors, _ = self.storage.vectors_for([_reworded(current, changes)])
+        reworded = [revised(current, changes)] if current is not None and WORDING & set(changes) else []
+        vectors, _ = self.storage.vectors_for(reworded)
         self.storage.apply(plan, cause="update", vectors=vectors)
-        return WriteResult(Action.UPDATE, made[0].claim.id, tuple(made), "revised")  # type: ignore[union-attr]
+        return WriteResult(Action.UPDATE, self._canonical(claim_id), tuple(made), "revised")
 
     def forget(self, claim_id: str) -> WriteResult:
         """Put a claim out of use: recall leaves it out, it weighs nothing, its history stays."""
         made: list[Change] = []
 
         def plan(reader: Reader) -> Iterator[Change]:
-            known = self._find(reader, claim_id)
+            known = find(reader, self.scope, claim_id)
             if reader.claims([known.pk])[known.pk].status != Status.RETIRED:
                 made.append(Retire(known.id))
             yield from made
@@ -366,11 +251,11 @@ class Memory:
 
         def plan(reader: Reader) -> Iterator[Change]:
             if claim_id is not None:
-                yield Erase(self._find(reader, claim_id).id)
+                yield Erase(find(reader, self.scope, claim_id).id)
                 return
-            for known in reader.in_scope(str(scope)):
-                if reader.resolve(known.id) and not reader.identities([known.pk])[known.pk].erased:
-                    yield Erase(known.id)
+            for each in reader.in_scope(str(scope)):
+                if reader.resolve(each.id) and not reader.identities([each.pk])[each.pk].erased:
+                    yield Erase(each.id)
 
         done = self.storage.apply(plan, cause="erase")
         pending = not self.storage.database.truncate_log()
@@ -382,7 +267,7 @@ class Memory:
 
         def plan(reader: Reader) -> Iterator[Change]:
             if claim_id is not None:
-                pks = [self._find(reader, claim_id).pk]
+                pks = [find(reader, self.scope, claim_id).pk]
             else:
                 pks = reader.asserted_by(source, self.scope)
             ids = reader.identities(pks)
@@ -420,8 +305,8 @@ class Memory:
         made: list[Change] = []
 
         def plan(reader: Reader) -> Iterator[Change]:
-            src = self._find(reader, src_id, also_global=True)
-            dst = self._find(reader, dst_id)
+            src = find(reader, self.scope, src_id, also_global=True)
+            dst = find(reader, self.scope, dst_id)
             made.append(Link(Edge(src.id, dst.id, relation, strength, derivation)))
             yield from made
 
@@ -433,8 +318,8 @@ class Memory:
         made: list[Change] = []
 
         def plan(reader: Reader) -> Iterator[Change]:
-            src = self._find(reader, src_id, also_global=True)
-            dst = self._find(reader, dst_id)
+            src = find(reader, self.scope, src_id, also_global=True)
+            dst = find(reader, self.scope, dst_id)
             made.append(Unlink(src.id, dst.id, relation))
             yield from made
 
@@ -467,50 +352,19 @@ class Memory:
         """What bears directly on a claim: `belief`, and ids under supported_by, contradicted_by, derived_from (of claims
         in use), supersedes, superseded_by; `assertions` says who stands behind it. None if there is no such claim."""
         with self.storage.reader() as reader:
-            known = self._known(reader, claim_id)
-            if known is None:
-                return None
-            claims = reader.claims([known.pk])
-            incoming, outgoing = reader.edges_in([known.pk]), reader.edges_out([known.pk])
-            around = reader.claims([edge.src for edge in incoming] + [edge.dst for edge in outgoing])
-
-            def ids(
-                edges: Iterable[tuple[int, str]], relation: str, *, used: bool = True
-            ) -> builtins.list[str]:
-                return [
-                    around[pk].id
-                    for pk, how in edges
-                    if how == relation and pk in around and (not used or around[pk].status in CURRENT)
-                ]
-
-            onto = [(edge.src, edge.relation) for edge in incoming]
-            from_here = [(edge.dst, edge.relation) for edge in outgoing]
-            return {
-                "belief": claims[known.pk],
-                "supported_by": ids(onto, Relation.SUPPORTS),
-                "contradicted_by": list(reader.rivals(claims).get(known.pk, ())),
-                "derived_from": ids(onto, Relation.DERIVES),
-                "superseded_by": ids(onto, Relation.SUPERSEDES, used=False),
-                "supersedes": ids(from_here, Relation.SUPERSEDES, used=False),
-                "assertions": [assertion for _, assertion in reader.assertions([known.pk]).get(known.pk, ())],
-            }
+            found = known(reader, self.scope, claim_id)
+            return None if found is None else direct(reader, found)
 
     def explain_deep(self, claim_id: str, max_depth: int = 3) -> ExplanationResult | None:
         """What bears on a claim, and on that, down to `max_depth`. None if this scope holds no such claim."""
-        if isinstance(max_depth, bool) or not isinstance(max_depth, int) or max_depth < 0:
-            raise InvalidQuery(f"max_depth must be a whole number from 0, got {max_depth!r}")
         with self.storage.reader() as reader:
-            known = self._known(reader, claim_id)
-            if known is None:
-                return None
-            found = walk(known.pk, max_depth, reader.bearing)
-            return lay_out(known.pk, found, reader.claims(found.depths))
+            found = known(reader, self.scope, claim_id)
+            return None if found is None else deep(reader, found, max_depth)
 
     def explain_confidence_history(self, claim_id: str) -> builtins.list[ConfidenceChangeEvent]:
         """Every move of a claim's confidence with its cause, newest first. Raises NotFound."""
         with self.storage.reader() as reader:
-            known = self._find(reader, claim_id)
-            return events(reader, known)
+            return events(reader, find(reader, self.scope, claim_id))
 
     # -- helpers ---------------------------------------------------------------------------------------------
 
@@ -520,37 +374,9 @@ class Memory:
         except TypeError as error:
             raise InvalidQuery(f"{error}; filters are the fields of Query") from None
 
-    def _known(self, reader: Reader, claim_id: str, *, also_global: bool = False) -> Identity | None:
-        known = reader.resolve(check_text(claim_id, "id"))
-        reachable = (self.scope, GLOBAL) if also_global else (self.scope,)
-        return None if known is None or known.erased or known.scope not in reachable else known
-
-    def _find(self, reader: Reader, claim_id: str, *, also_global: bool = False) -> Identity:
-        known = self._known(reader, claim_id, also_global=also_global)
-        if known is None:
-            raise NotFound(f"scope {self.scope!r} holds no claim with the id {claim_id!r}")
-        return known
-
     def _canonical(self, claim_id: str) -> str:
         with self.storage.reader() as reader:
-            return self._find(reader, claim_id).id
-
-
-def _reworded(claim: Claim, changes: Mapping[str, Any]) -> Claim:
-    names = {field.name for field in fields(claim)}
-    return replace(claim, **{name: value for name, value in changes.items() if name in names})
-
-
-def _noted(results: list[WriteResult], fault: str) -> list[WriteResult]:
-    """The results, with a fault of the embedder told where a new wording waits for its vector."""
-    if not fault:
-        return results
-    return [
-        replace(result, reason=result.reason + fault)
-        if result.action in (Action.ADD, Action.DELETE)
-        else result
-        for result in results
-    ]
+            return find(reader, self.scope, claim_id).id
 
 
 def default_embedder() -> str | None:

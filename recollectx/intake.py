@@ -1,0 +1,133 @@
+"""Intake: the one way in for claims. Policy, then decider, then one transaction.
+
+Policies are asked before the write lock is taken; deciding happens inside it, so what a decider was shown is what
+its decision is carried out on.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from recollectx.changes import Action, Change, Link, WriteResult
+from recollectx.claims import Claim
+from recollectx.deciding import Decider, changes_for
+from recollectx.edges import Edge, Relation
+from recollectx.errors import InvalidClaim
+from recollectx.policies.base import Decision, PolicyLike, decide, describe
+from recollectx.remembering import Reading, claims_of
+from recollectx.storage.memory_store import MemoryStore
+from recollectx.storage.reading import Identity, Reader
+from recollectx.text import fold_claim
+
+
+class Intake:
+    """Writes claims into one store. asker: what a policy is given as its memory."""
+
+    def __init__(
+        self, storage: MemoryStore, policy: PolicyLike | None, decider: Decider, asker: object
+    ) -> None:
+        self._storage = storage
+        self._policy = policy
+        self._decider = decider
+        self._asker = asker
+
+    def store(self, claims: Sequence[Claim]) -> list[WriteResult]:
+        """Claims in order, all or none."""
+        refused = self._refused(claims)
+        results: list[WriteResult] = []
+
+        def plan(reader: Reader) -> Iterator[Change]:
+            for claim, reason in zip(claims, refused, strict=True):
+                yield from self._write(reader, claim, reason, None, results)
+
+        self._apply(plan, claims, refused, results, cause="store")
+        return results
+
+    def keep(self, readings: Sequence[Reading], scope: str, places: Mapping[str, int]) -> list[WriteResult]:
+        """Turns with what was found in them, all or none; a turn that is known already is not read again.
+
+        places: where each session went on when the turns were put in order.
+        """
+        claims = list(claims_of(readings))
+        refused = self._refused(claims)
+        reasons = dict(zip((claim.id for claim in claims), refused, strict=True))
+        results: list[WriteResult] = []
+
+        def plan(reader: Reader) -> Iterator[Change]:
+            # Somebody may have gone on with the same session since `places` were read.
+            moved = {name: reader.next_position(scope, name) - at for name, at in places.items()}
+            for reading in readings:
+                turn = None
+                if reading.episode is not None:
+                    episode = reading.placed(moved)
+                    yield from self._write(reader, episode, reasons[episode.id], None, results)
+                    if results[-1].action == Action.NONE:
+                        continue
+                    turn = results[-1].claim_id
+                for heard in reading.found:
+                    yield from self._write(reader, heard.claim, reasons[heard.claim.id], heard.span, results)
+                    found = results[-1].claim_id
+                    if turn is not None and found is not None:
+                        yield Link(Edge(turn, found, Relation.DERIVES))
+
+        self._apply(plan, claims, refused, results, cause="remember")
+        return results
+
+    def _refused(self, claims: Iterable[Claim]) -> list[str | None]:
+        """For each claim why the policy refuses it, None if it does not."""
+        if self._policy is None:
+            return [None for _ in claims]
+        reason = f"refused by {describe(self._policy)}"
+        return [
+            None if decide(self._policy, claim, self._asker) == Decision.ACCEPT else reason
+            for claim in claims
+        ]
+
+    def _apply(
+        self,
+        plan: Any,
+        claims: Sequence[Claim],
+        refused: Sequence[str | None],
+        results: list[WriteResult],
+        *,
+        cause: str,
+    ) -> None:
+        wanted = [claim for claim, reason in zip(claims, refused, strict=True) if reason is None]
+        vectors, fault = self._storage.vectors_for(wanted)
+        self._storage.apply(plan, cause=cause, vectors=vectors)
+        if fault:
+            # Told where a new wording waits for its vector.
+            results[:] = [
+                replace(each, reason=each.reason + fault)
+                if each.action in (Action.ADD, Action.DELETE)
+                else each
+                for each in results
+            ]
+
+    def _write(
+        self, reader: Reader, claim: Claim, refusal: str | None, span: str | None, results: list[WriteResult]
+    ) -> Iterator[Change]:
+        if refusal is not None:
+            results.append(WriteResult(Action.REJECT, None, (), refusal))
+            return
+        known = reader.resolve(claim.id)
+        if known is not None:
+            claim = _under_its_id(reader, known, claim)
+        candidates = reader.candidates(claim.scope, claim)
+        decision = self._decider(claim, candidates, reader.trust(claim.source, claim.scope))
+        changes = changes_for(decision, claim, candidates, now=self._storage.clock(), span=span)
+        if known is not None and decision.target != claim.id:
+            raise InvalidClaim(
+                f"the id {claim.id!r} names a claim that is out of use; store it under a new id"
+            )
+        yield from changes
+        target = decision.target if decision.action in (Action.UPDATE, Action.NONE) else claim.id
+        results.append(WriteResult(decision.action, target, tuple(changes), decision.reason))
+
+
+def _under_its_id(reader: Reader, known: Identity, claim: Claim) -> Claim:
+    """`claim`, whose id is in use, under the canonical id; InvalidClaim if the id means another claim."""
+    old = reader.claims([known.pk]).get(known.pk)
+    if old is None or known.scope != claim.scope or fold_claim(old) != fold_claim(claim):
+        raise InvalidClaim(f"the id {claim.id!r} is taken by another claim; leave id out, or use update")
+    return replace(claim, id=known.id)
