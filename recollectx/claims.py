@@ -24,6 +24,7 @@ from recollectx.instants import Instant, from_micros, to_micros
 
 MAX_TEXT = 100_000
 MAX_NAME = 1_000
+MAX_COUNT = 2**31 - 1
 GLOBAL = "global"
 STATES = "states"
 
@@ -147,7 +148,7 @@ def check_metadata(value: Mapping[str, Any]) -> FrozenMetadata:
         raise InvalidClaim(f"metadata must be a mapping with text keys, got {value!r}")
     try:
         encoded = json.dumps(dict(value), allow_nan=False, ensure_ascii=False)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise InvalidClaim(f"metadata is not JSON: {error}; use text, numbers, lists and objects") from None
     check_text(encoded, "metadata", MAX_TEXT)
     return FrozenMetadata(json.loads(encoded))
@@ -208,7 +209,7 @@ class Claim:
             value = getattr(self, name)
             if name == "position" and value is None:
                 continue
-            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**31:
+            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_COUNT:
                 raise InvalidClaim(f"{name} must be a whole number from 0, got {value!r}")
         check_text(self.scope, "scope")
         for name in ("source", "session"):

@@ -23,7 +23,7 @@ from recollectx.changes import (
 )
 from recollectx.claims import CURRENT, Basis, Claim, SemanticClaim, Status, assertion_of
 from recollectx.edges import Edge, Relation
-from recollectx.errors import InvalidSetting
+from recollectx.errors import InvalidSetting, NotFound
 from recollectx.text import fold, fold_claim, slot
 
 SINGLE_VALUED = frozenset(
@@ -66,6 +66,16 @@ class Candidate:
         """Whether recall would return it unasked, at a time in seconds since 1970 UTC."""
         return self.claim.status in CURRENT and (self.claim.valid_to is None or self.claim.valid_to > at)
 
+    def held_then(self, at: float) -> bool:
+        """Whether it has been superseded, and held at that time."""
+        ends = self.claim.valid_to
+        return (
+            self.claim.status == Status.SUPERSEDED
+            and self.claim.since <= at
+            and ends is not None
+            and at < ends
+        )
+
     def withdrawn(self, at: float) -> bool:
         """Whether it is out of use at that time only because nothing stands behind it any more."""
         forsaken = self.claim.status == Status.RETIRED and not self.sources
@@ -96,6 +106,9 @@ class RuleDecider:
             return _episode(claim, same)
         known = next((each for each in same if each.holds(claim.since)), None)
         known = known or next((each for each in same if each.withdrawn(claim.since)), None)
+        past = next((each for each in same if each.held_then(claim.since)), None)
+        if past is not None and (known is None or known.claim.since > claim.since):
+            return WriteDecision(Action.UPDATE, "says what is known to have held then", past.claim.id)
         relations = (
             self._relations(claim, candidates, trust) if self.is_single_valued(claim.predicate) else ()
         )
@@ -147,11 +160,12 @@ def says_the_same(one: Claim, other: Claim) -> bool:
 def _episode(claim: Claim, same: Sequence[Candidate]) -> WriteDecision:
     if not same:
         return WriteDecision(Action.ADD, "new")
-    if any(each.claim.status in CURRENT for each in same):
-        return WriteDecision(Action.NONE, "this very episode is known", same[0].claim.id)
-    withdrawn = next((each for each in same if each.withdrawn(claim.since)), None)
-    if withdrawn is not None:
-        return WriteDecision(Action.UPDATE, "this very episode is asserted again", withdrawn.claim.id)
+    current = next((each for each in same if each.claim.status in CURRENT), None)
+    if current is not None and claim.source in current.sources:
+        return WriteDecision(Action.NONE, "this very episode is known", current.claim.id)
+    known = current or next((each for each in same if each.withdrawn(claim.since)), None)
+    if known is not None:
+        return WriteDecision(Action.UPDATE, "this very episode is asserted again", known.claim.id)
     return WriteDecision(Action.NONE, "this very episode is known, and was forgotten", same[0].claim.id)
 
 
@@ -165,12 +179,21 @@ def changes_for(
 ) -> list[Change]:
     """The changes that carry out `decision`.
 
-    Raises KeyError if the decision names a claim outside `candidates`: deciders choose among what they were shown.
+    Raises InvalidSetting if the decision is none, NotFound if it names a claim outside `candidates`: deciders choose
+    among what they were shown.
     """
+    if not isinstance(decision, WriteDecision):
+        raise InvalidSetting(f"the decider answered {decision!r}; return a WriteDecision")
     known = {candidate.claim.id: candidate for candidate in candidates}
-    if decision.action in (Action.UPDATE, Action.NONE):
-        assert decision.target is not None
-        target, changes = decision.target, _join(decision.action, claim, known[decision.target], span)
+    joins = decision.action in (Action.UPDATE, Action.NONE)
+    named = {other for _, other in decision.relations} | ({decision.target or ""} if joins else set())
+    if named - set(known):
+        raise NotFound(
+            f"the decider named {sorted(named - set(known))[0]!r}, which is none of the claims it was shown"
+        )
+    if joins:
+        target = str(decision.target)
+        changes = _join(decision.action, claim, known[target], span)
     else:
         target, changes = claim.id, [Assert(claim, assertion_of(claim, span))]
     for relation, other in decision.relations:

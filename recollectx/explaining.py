@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from recollectx.claims import CURRENT
+from recollectx.claims import CURRENT, GLOBAL
 from recollectx.edges import Relation
 from recollectx.errors import InvalidQuery
 from recollectx.graph.explanation import ExplanationResult, lay_out, walk
@@ -14,7 +14,10 @@ def direct(reader: Reader, known: Identity) -> dict[str, Any]:
     """What bears directly on a claim; see `Memory.explain`."""
     claims = reader.claims([known.pk])
     incoming, outgoing = reader.edges_in([known.pk]), reader.edges_out([known.pk])
-    around = reader.claims([edge.src for edge in incoming] + [edge.dst for edge in outgoing])
+    reachable = (known.scope, GLOBAL)
+    near = reader.claims([edge.src for edge in incoming] + [edge.dst for edge in outgoing])
+
+    around = {pk: claim for pk, claim in near.items() if claim.scope in reachable}
 
     def ids(edges: Iterable[tuple[int, str]], relation: str, *, used: bool = True) -> list[str]:
         return [

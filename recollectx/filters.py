@@ -34,6 +34,8 @@ def passing(columns: Columns, rows: Rows, query: Query, now: float) -> Rows:
         rows = rows[column["valid_to"][rows] > query.valid_at]
     elif query.status is None:
         rows = rows[column["valid_to"][rows] > now]
+        begins = column["valid_from"][rows]
+        rows = rows[(begins <= now) | (begins == column["created_at"][rows])]
     if query.metadata:
         rows = rows[[_has(columns.metadata.get(at, {}), query.metadata) for at in rows.tolist()]]
     return rows

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from recollectx.changes import Action, Change, Link, WriteResult
-from recollectx.claims import Claim
+from recollectx.claims import Claim, SemanticClaim
 from recollectx.deciding import Decider, changes_for
 from recollectx.edges import Edge, Relation
 from recollectx.errors import InvalidClaim
@@ -104,6 +104,11 @@ class Intake:
                 for each in results
             ]
 
+    def _has_rivals(self, claim: Claim) -> bool:
+        """Whether other values of the same thing concern the decider; one that does not say is shown them."""
+        tells = getattr(self._decider, "is_single_valued", None)
+        return tells is None or (isinstance(claim, SemanticClaim) and tells(claim.predicate))
+
     def _write(
         self, reader: Reader, claim: Claim, refusal: str | None, span: str | None, results: list[WriteResult]
     ) -> Iterator[Change]:
@@ -113,7 +118,7 @@ class Intake:
         known = reader.resolve(claim.id)
         if known is not None:
             claim = _under_its_id(reader, known, claim)
-        candidates = reader.candidates(claim.scope, claim)
+        candidates = reader.candidates(claim.scope, claim, rivals=self._has_rivals(claim))
         decision = self._decider(claim, candidates, reader.trust(claim.source, claim.scope))
         changes = changes_for(decision, claim, candidates, now=self._storage.clock(), span=span)
         if known is not None and decision.target != claim.id:

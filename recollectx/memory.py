@@ -258,7 +258,7 @@ class Memory:
                     yield Erase(each.id)
 
         done = self.storage.apply(plan, cause="erase")
-        pending = not self.storage.database.truncate_log()
+        pending = not self.storage.truncate_log()
         return EraseReceipt(done.erased_ids, done.erased_rows, done.at, pending)
 
     def retract(self, source: str | None, claim_id: str | None = None) -> builtins.list[str]:
@@ -302,6 +302,10 @@ class Memory:
         strength: in [0, 1].  derivation: derives edges into one claim that share a name are joint premises.
         Raises NotFound for an id this scope does not hold; src may be in "global".
         """
+        if relation == Relation.SUPERSEDES:
+            raise InvalidClaim(
+                f"{relation} is more than an edge; store the newer claim, the decider relates them"
+            )
         made: list[Change] = []
 
         def plan(reader: Reader) -> Iterator[Change]:
@@ -346,7 +350,7 @@ class Memory:
 
     def count(self, **filters: Any) -> int:
         """How many current claims pass the filters."""
-        return len(self.retrieve(**filters))
+        return self.storage.count_hits(self._query(**{"k": None, **filters}))
 
     def explain(self, claim_id: str) -> dict[str, Any] | None:
         """What bears directly on a claim: `belief`, and ids under supported_by, contradicted_by, derived_from (of claims

@@ -28,6 +28,8 @@ _REASSERTED = frozenset({"confidence", "evidence"})
 
 def revised(claim: Claim, changes: Mapping[str, Any]) -> Claim:
     """`claim` with other fields; InvalidClaim for one that it lacks or that would make it another claim."""
+    if not changes:
+        raise InvalidClaim("update was given nothing to change; name a field")
     unknown = set(changes) - _REVISABLE - _REASSERTED
     if unknown:
         raise InvalidClaim(
@@ -46,7 +48,7 @@ def revision(reader: Reader, known: Identity, changes: Mapping[str, Any]) -> lis
     """
     old = reader.claims([known.pk])[known.pk]
     new = revised(old, changes)
-    for other in reader.candidates(old.scope, new):
+    for other in reader.candidates(old.scope, new, rivals=False):
         if other.holds(new.since) and other.claim.id != old.id and says_the_same(other.claim, new):
             raise InvalidClaim(f"that says the same as claim {other.claim.id}; forget one of them instead")
     made: list[Change] = [Revise(new)]

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from conftest import event, fact
 
-from recollectx import Action, Memory, MemoryStore
+from recollectx import Action, Memory, MemoryStore, RuleDecider
 from recollectx.errors import DatabaseBusy
 
 WRITER = """
@@ -195,3 +195,30 @@ os._exit(0) if not child else memory.close()
         check=False,
     )
     assert (done.stdout.split(), done.stderr) == (["41", "41"], "")
+
+
+def test_a_file_that_was_deleted_and_made_anew_is_another_database(path):
+    first = Memory.open(path)
+    first.store(event("before"))
+    for each in path.parent.glob(f"{path.name}*"):
+        each.unlink()
+    with Memory.open(path) as memory:
+        assert memory.count() == 0
+        memory.store(event("after"))
+        assert path.exists()
+    first.close()
+    with Memory.open(path) as memory:
+        assert [claim.text for claim in memory.retrieve()] == ["after"]
+
+
+def test_a_decider_may_ask_the_memory_it_decides_for():
+    with Memory.open(":memory:") as memory:
+
+        def asking(claim, candidates, trust):
+            asking.found = len(memory.recall("rain"))
+            return RuleDecider()(claim, candidates, trust)
+
+        asker = Memory(memory.storage, decider=asking)
+        memory.store(event("it may rain"))
+        asker.store(event("it did rain"))
+        assert asking.found == 1

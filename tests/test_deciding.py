@@ -351,3 +351,42 @@ def test_a_relation_to_an_unknown_claim_writes_nothing(path):
         with pytest.raises((KeyError, NotFound)):
             memory.store(fact("sweet"))
         assert memory.count() == 0
+
+
+def test_another_source_of_the_very_same_episode_stands_behind_it_too(memory):
+    first = memory.store(event("the server went down", "probe 1")).claim_id
+    second = memory.store(event("the server went down", "probe 2"))
+    assert (second.action, second.claim_id) == (Action.UPDATE, first)
+    assert [each.source for each in memory.explain(first)["assertions"]] == ["probe 1", "probe 2"]
+    assert memory.store(event("the server went down", "probe 2")).action == Action.NONE
+
+
+def test_what_is_known_to_have_held_then_disputes_nothing(memory):
+    for place, month in (("Lisbon", 1), ("Porto", 5)):
+        memory.store(home(place, "ana", created_at=START + month * 30 * DAY))
+    late = memory.store(home("Lisbon", "ana", created_at=START + 90 * DAY))
+    assert late.action == Action.UPDATE
+    assert disputes(memory) == set()
+    assert now_true(memory) == ["Porto"]
+
+
+def test_a_store_looks_at_no_more_claims_when_many_share_a_subject(memory):
+    shown = []
+
+    class Watching(RuleDecider):
+        def __call__(self, claim, candidates, trust):
+            shown.append(len(candidates))
+            return super().__call__(claim, candidates, trust)
+
+    watched = Memory(memory.storage, decider=Watching())
+    watched.store_many([fact(f"of {number}", "ana") for number in range(50)])
+    for number in range(30):
+        watched.store(home(f"place {number}", "ana", created_at=START + number * DAY))
+    assert max(shown) <= 1
+
+
+def test_what_is_said_to_begin_later_is_not_recalled_before(memory, clock):
+    memory.store(fact("sweet", "ana", valid_from=clock.now + 9 * DAY))
+    assert memory.retrieve() == []
+    clock.now += 10 * DAY
+    assert memory.count() == 1

@@ -519,3 +519,18 @@ def test_a_closed_memory_says_so(path):
     for use in (memory.retrieve, lambda: memory.recall("tea"), lambda: memory.store(fact("bitter"))):
         with pytest.raises(StorageError, match="closed"):
             use()
+
+
+def test_counts_too_large_to_add_are_kept_at_the_bound(memory):
+    most = 2**31 - 1
+    memory.store(fact("sweet", "ana", support_count=most))
+    memory.store(fact("sweet", "bob"))
+    memory.store(fact("sweet", "bob", support_count=most))
+    assert [hit.claim.support_count for hit in memory.recall("sweet tea")] == [most]
+
+
+def test_the_evidence_of_one_source_is_bounded(memory):
+    for number in range(150):
+        claim_id = memory.store(fact("sweet", "ana", evidence=f"said {number}")).claim_id
+    evidence = memory.get(claim_id).evidence
+    assert (len(evidence), evidence[-1]) == (100, "said 149")

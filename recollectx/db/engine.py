@@ -9,7 +9,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +62,8 @@ class Database:
         self._writing = threading.RLock()
         self._openings = 1
         self._pid = os.getpid()
+        self._now: Connection | None = None
+        self._file: tuple[int, int] | None = None
 
     @classmethod
     def open(cls, target: str | os.PathLike[str] | URL, *, busy_seconds: float = BUSY_SECONDS) -> "Database":
@@ -72,12 +74,18 @@ class Database:
         key = url.render_as_string(hide_password=False)
         with _open_lock:
             known = _open.get(key)
-            if known is not None and known._pid == os.getpid():
+            if known is not None and known._pid == os.getpid() and known._still_there():
                 known._openings += 1
                 return known
             make_folder(Path(url.database or ""))
             _open[key] = cls(url, busy_seconds)
             return _open[key]
+
+    def _still_there(self) -> bool:
+        """Whether the file that was opened is still the one at this path."""
+        with suppress(OSError):
+            return self._file is None or self._file == _identity(self.url)
+        return False
 
     def close(self) -> None:
         """Undo one opening; the last one lets the file go."""
@@ -93,8 +101,16 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A connection that sees one moment of the database."""
-        with self._guard(), self.engine.connect() as conn:
-            yield conn
+        with self._guard():
+            if self._now is not None and self.in_memory:
+                # Asked from within a write of the same thread: its one connection is busy with it.
+                yield self._now
+                return
+            with self.engine.connect() as conn:
+                if self._file is None and not self.in_memory:
+                    conn.exec_driver_sql("PRAGMA user_version")
+                    self._file = _identity(self.url)
+                yield conn
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
@@ -105,10 +121,18 @@ class Database:
             self.engine.connect() as conn,
             conn.execution_options(**{WRITE: True}).begin(),
         ):
-            yield conn
+            self._now = conn
+            try:
+                yield conn
+            finally:
+                self._now = None
 
     @contextmanager
     def _guard(self) -> Iterator[None]:
+        if self._pid != os.getpid() and self.in_memory:
+            raise StorageError(
+                "a database in memory stays in the process that made it; open one in this process"
+            )
         if self._pid != os.getpid():
             self.engine.dispose(close=False)
             self._writing = threading.RLock()
@@ -178,6 +202,11 @@ def _use_wal(dbapi: Any, seconds: float) -> None:
             if time.monotonic() > until:
                 raise
             time.sleep(0.01)
+
+
+def _identity(url: URL) -> tuple[int, int]:
+    found = Path(url.database or "").stat()
+    return found.st_dev, found.st_ino
 
 
 def make_folder(path: Path) -> None:

@@ -28,6 +28,9 @@ from recollectx.db.tables import (
 )
 from recollectx.edges import Relation
 
+SENTENCE = 3
+"""Words from which on evidence that contains a whole erased text quotes it; a shorter one is found in anything."""
+
 
 def erase_rows(conn: Connection, pk: int, seq: int) -> int:
     """Delete every row of claim `pk` but its tombstone; returns how many were deleted."""
@@ -131,4 +134,4 @@ def _cut(conn: Connection, row: Any, wordings: list[str], others: list[str]) -> 
 
 
 def _quotes(piece: str, wordings: list[str]) -> bool:
-    return any(piece in text or text in piece for text in wordings)
+    return any(piece in text or (len(text.split()) >= SENTENCE and text in piece) for text in wordings)

@@ -78,7 +78,7 @@ class MemoryStore(Spellings):
         self.similarity_threshold, self.max_connections = similarity_threshold, max_connections
         self.database = database_of(db, busy_seconds=busy_seconds)
         self.clock = clock
-        self._closed = False
+        self._closed = self._log_waits = False
         try:
             upgrade(self.database)
             move_in(self.database, clock)
@@ -140,6 +140,8 @@ class MemoryStore(Spellings):
                 writer.finish()
         except IntegrityError as error:
             raise InvalidClaim(f"the database refused the change: {error.orig}") from error
+        if self._log_waits:
+            self.truncate_log()
         if writer.erased_ids:
             # The indexes in memory hold words too.
             self.retriever.clear()
@@ -157,6 +159,11 @@ class MemoryStore(Spellings):
         self._check_open()
         with self.database.read() as conn:
             yield Reader(conn)
+
+    def truncate_log(self) -> bool:
+        """Empty the write-ahead log of erased words; False while a reader needs it, then tried at each write."""
+        self._log_waits = not self.database.truncate_log()
+        return not self._log_waits
 
     def vectors_for(self, claims: Sequence[Claim]) -> tuple[dict[str, Vectors], str]:
         """Vectors of new claims by id, and what went wrong; both empty without an embedder."""
@@ -179,6 +186,11 @@ class MemoryStore(Spellings):
         """The hits of a query, best first."""
         self._check_open()
         return self.retriever.answer(query, self.clock())
+
+    def count_hits(self, query: Query) -> int:
+        """How many claims a query without a cut would return."""
+        self._check_open()
+        return self.retriever.count(query, self.clock())
 
     def get(
         self, claim_id: str, *, scopes: Collection[str] | None = None, retired: bool = False

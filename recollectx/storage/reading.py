@@ -17,10 +17,12 @@ from sqlalchemy.sql import Executable
 from recollectx.claims import (
     CURRENT,
     GLOBAL,
+    MAX_COUNT,
     Assertion,
     Claim,
     EpisodicClaim,
     SemanticClaim,
+    Status,
     check_text,
     in_words,
 )
@@ -38,7 +40,7 @@ from recollectx.db.tables import (
 from recollectx.deciding import Candidate
 from recollectx.edges import Relation
 from recollectx.errors import InvalidClaim
-from recollectx.instants import from_micros
+from recollectx.instants import from_micros, to_micros
 from recollectx.propagation import Rule, Voice, rule_from, strongest
 from recollectx.text import fold_claim, slot
 
@@ -181,14 +183,18 @@ _LIVE_IN_SCOPE = (
 )
 _ASSERTED_BY = _LIVE_IN_SCOPE.where(AssertionRow.source == bindparam("source"))
 _ASSERTED_BY_NOBODY = _LIVE_IN_SCOPE.where(AssertionRow.source.is_(None))
+_USED = RevisionRow.status.in_(sorted(CURRENT))
 _ALIKE = (
     select(TextRow.claim)
     .join(RevisionRow, RevisionRow.text == TextRow.pk)
-    .where(
-        RevisionRow.tx_to.is_(None), or_(TextRow.said == bindparam("said"), TextRow.slot == bindparam("slot"))
-    )
+    .where(RevisionRow.tx_to.is_(None))
     .order_by(TextRow.claim)
 )
+_SAID = _ALIKE.where(
+    TextRow.said == bindparam("said"),
+    or_(RevisionRow.status != Status.SUPERSEDED, RevisionRow.valid_to > bindparam("since")),
+)
+_RIVALS = _ALIKE.where(TextRow.slot == bindparam("slot"), _USED)
 _TRUST = select(TrustRow.source, TrustRow.level, TrustRow.scope).where(
     TrustRow.source.in_(_KEYS),
     TrustRow.tx_to.is_(None),
@@ -349,10 +355,13 @@ class Reader:
         named = {} if source is None else {"source": source}
         return [row.claim for row in self._rows(statement, scope=scope, **named)]
 
-    def candidates(self, scope: str, claim: Claim) -> list[Candidate]:
-        """Known claims of `scope` that say the same as `claim` or give a value to the same thing."""
-        rows = self._rows(_ALIKE, said=said_hash(scope, claim), slot=slot_hash(scope, claim) or -1)
-        pks = [row.claim for row in rows]
+    def candidates(self, scope: str, claim: Claim, *, rivals: bool = True) -> list[Candidate]:
+        """Known claims of `scope` that say the same as `claim`, and with `rivals` the values of the same thing in use."""
+        since = to_micros(claim.since)
+        pks = [row.claim for row in self._rows(_SAID, said=said_hash(scope, claim), since=since)]
+        key = slot_hash(scope, claim)
+        if rivals and key is not None:
+            pks += [row.claim for row in self._rows(_RIVALS, slot=key)]
         claims, assertions = self.claims(pks), self.assertions(pks)
         return [
             Candidate(
@@ -442,7 +451,7 @@ def _claim(row: Any, voices: list[Assertion], trusts: dict[tuple[str | None, str
         "evidence": tuple(evidence),
         "created_at": from_micros(row.created_at),
         "last_reinforced_at": max((voice.said_at for voice in voices), default=from_micros(row.created_at)),
-        "support_count": sum(voice.times for voice in voices),
+        "support_count": min(sum(voice.times for voice in voices), MAX_COUNT),
         "scope": row.scope,
         "entities": tuple(json.loads(row.entities)) if row.entities else (),
         "category": row.category,

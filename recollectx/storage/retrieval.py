@@ -209,11 +209,21 @@ class Retriever:
                 if self._delivery is not None and query.text is not None:
                     cosines = self._delivery.near(query.text, held.keys)
                 ranked = held.index.search(query, now, vector, cosines=cosines)
-                found.extend(_hits(reader, ranked))
+                # Of several scopes the cut comes after they are merged.
+                found.extend(_hits(reader, ranked[query.offset :] if len(scopes) == 1 else ranked))
         if len(scopes) > 1:
             found.sort(key=lambda pair: _order(query, *pair))
-        end = None if query.k is None else query.offset + query.k
-        return Recall(query, tuple(hit for hit, _ in found[query.offset : end]))
+        first = 0 if len(scopes) == 1 else query.offset
+        end = None if query.k is None else first + query.k
+        return Recall(query, tuple(hit for hit, _ in found[first:end]))
+
+    def count(self, query: Query, now: float) -> int:
+        """How many claims pass the filters of a query without text."""
+        total = 0
+        for scope in self._scopes(query):
+            with self._ready(scope) as (held, _):
+                total += len(held.index.search(query, now))
+        return total
 
     def _scopes(self, query: Query) -> list[str]:
         if query.scopes is not ALL_SCOPES:

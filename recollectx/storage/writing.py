@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Table, bindparam, delete, func, select, updat
 from recollectx import changes as ch
 from recollectx.claims import (
     CURRENT,
+    MAX_COUNT,
     Assertion,
     Basis,
     Claim,
@@ -63,6 +64,7 @@ _TABLES = (
 )
 RULE = "rule"
 MODEL = "embedder"
+MAX_EVIDENCE = 100
 
 
 def _table(mapped: type) -> Table:
@@ -521,15 +523,18 @@ def _wording(claim: Claim) -> tuple[str, ...]:
 
 
 def _united(old: Assertion, new: Assertion) -> Assertion:
-    """One source saying it again: evidence united, the greater confidence, the latest time."""
+    """One source saying it again: evidence united, the greater confidence, the latest time.
+
+    Of more than MAX_EVIDENCE pieces the latest count; the earlier ones stay in history.
+    """
     return Assertion(
         source=old.source,
         confidence=max(old.confidence, new.confidence),
         said_at=max(old.said_at, new.said_at),
-        evidence=old.evidence + new.evidence,
+        evidence=tuple(dict.fromkeys(old.evidence + new.evidence))[-MAX_EVIDENCE:],
         span=new.span or old.span,
         session=new.session or old.session,
-        times=old.times + new.times,
+        times=min(old.times + new.times, MAX_COUNT),
     )
 
 
