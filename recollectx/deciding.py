@@ -1,7 +1,8 @@
 """Deciding: what a new claim means for the claims already known, without a model.
 
 The rule decider knows three cases. A claim that says the same as a known one reinforces it. A new value of a
-predicate that has one value at a time supersedes the old value if its source may say so, else the two contradict.
+predicate that has one value at a time supersedes the old value if its source may say so, else the two contradict;
+told late, it takes its place in time before the values that came after it.
 Anything else is new. `changes_for` turns any decision into changes; neither looks at a clock.
 """
 
@@ -55,12 +56,21 @@ SINGLE_VALUED = frozenset(
 SINGLE_VALUED_PREFIXES = ("favorite ", "favourite ", "current ", "preferred ")
 
 
+SUPERSEDED_BY = "superseded by"
+"""In the relations of a decision: the known claim is the src of a supersedes edge, and ends the new one's time."""
+SAME = "says the same as a known claim"
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A known claim shown to a decider, with the trust in each source that stands behind it."""
 
     claim: Claim
     sources: Mapping[str | None, float]
+
+    def yields_to(self, claim: Claim, trust: float) -> bool:
+        """Whether the source of `claim` may say when this one held: its own source, or a more trusted one."""
+        return claim.source in self.sources or trust > max(self.sources.values(), default=0.0)
 
     def holds(self, at: float) -> bool:
         """Whether recall would return it unasked, at a time in seconds since 1970 UTC."""
@@ -109,47 +119,60 @@ class RuleDecider:
         past = next((each for each in same if each.held_then(claim.since)), None)
         if past is not None and (known is None or known.claim.since > claim.since):
             return WriteDecision(Action.UPDATE, "says what is known to have held then", past.claim.id)
-        relations = (
-            self._relations(claim, candidates, trust) if self.is_single_valued(claim.predicate) else ()
-        )
+        if not self.is_single_valued(claim.predicate):
+            return (
+                WriteDecision(Action.UPDATE, SAME, known.claim.id)
+                if known
+                else WriteDecision(Action.ADD, "new")
+            )
+        return self._among_values(claim, candidates, known, trust)
+
+    def _among_values(
+        self, claim: SemanticClaim, candidates: Sequence[Candidate], known: Candidate | None, trust: float
+    ) -> WriteDecision:
+        """The decision on one of several values, in the order in which they hold."""
+        rivals = [each for each in candidates if _is_rival(each.claim, claim)]
+        later = [each for each in rivals if each.claim.since > claim.since and each.yields_to(claim, trust)]
+        following = min(later, key=lambda each: each.claim.since, default=None)
+        if known is not None and following is not None and following.claim.since < known.claim.since:
+            # Another value held in between: this is a time of its own.
+            known = None
+        relations = []
+        for each in rivals:
+            if each.claim.since <= claim.since and each.yields_to(claim, trust):
+                if each.holds(claim.since) or each.held_then(claim.since):
+                    relations.append((str(Relation.SUPERSEDES), each.claim.id))
+            elif each.claim.since <= claim.since and each.holds(claim.since):
+                relations.append((str(Relation.CONTRADICTS), each.claim.id))
         if known is not None:
             if not known.withdrawn(claim.since):
                 # What it contradicts is known since the later of the two was stored.
-                relations = tuple(pair for pair in relations if pair[0] == Relation.SUPERSEDES)
-            return WriteDecision(Action.UPDATE, "says the same as a known claim", known.claim.id, relations)
+                relations = [pair for pair in relations if pair[0] == Relation.SUPERSEDES]
+            return WriteDecision(Action.UPDATE, SAME, known.claim.id, tuple(relations))
+        if following is not None:
+            relations.append((SUPERSEDED_BY, following.claim.id))
+            return WriteDecision(Action.ADD, "told late: a later value is known", relations=tuple(relations))
+        relations += [
+            (str(Relation.CONTRADICTS), each.claim.id)
+            for each in rivals
+            if each.claim.since > claim.since and each.holds(claim.since)
+        ]
         replaced = [other for relation, other in relations if relation == Relation.SUPERSEDES]
         if replaced:
             reason = f"a newer value of {claim.predicate} takes the place of the old one"
-            return WriteDecision(Action.DELETE, reason, replaced[0], relations)
+            return WriteDecision(Action.DELETE, reason, replaced[0], tuple(relations))
         reason = f"contradicts a known value of {claim.predicate}" if relations else "new"
-        return WriteDecision(Action.ADD, reason, relations=relations)
+        return WriteDecision(Action.ADD, reason, relations=tuple(relations))
 
     def is_single_valued(self, predicate: str) -> bool:
         """Whether a subject has one value of `predicate` at a time."""
         name = fold(predicate)
         return name in self.single_valued or name.startswith(SINGLE_VALUED_PREFIXES)
 
-    def _relations(
-        self, claim: SemanticClaim, candidates: Sequence[Candidate], trust: float
-    ) -> tuple[tuple[str, str], ...]:
-        """How `claim` stands to the other values of the same thing that hold."""
-        relations = []
-        for candidate in candidates:
-            rival = candidate.claim
-            if (
-                not isinstance(rival, SemanticClaim)
-                or slot(rival) != slot(claim)
-                or says_the_same(rival, claim)
-            ):
-                continue
-            if candidate.holds(claim.since):
-                entitled = claim.source in candidate.sources or trust > max(
-                    candidate.sources.values(), default=0.0
-                )
-                newer = claim.since >= rival.since
-                relation = Relation.SUPERSEDES if entitled and newer else Relation.CONTRADICTS
-                relations.append((str(relation), rival.id))
-        return tuple(relations)
+
+def _is_rival(known: Claim, claim: SemanticClaim) -> bool:
+    """Whether `known` is another value of the same thing."""
+    return isinstance(known, SemanticClaim) and slot(known) == slot(claim) and not says_the_same(known, claim)
 
 
 def says_the_same(one: Claim, other: Claim) -> bool:
@@ -195,13 +218,22 @@ def changes_for(
         target = str(decision.target)
         changes = _join(decision.action, claim, known[target], span)
     else:
+        starts = [
+            known[other].claim.since for relation, other in decision.relations if relation == SUPERSEDED_BY
+        ]
+        if starts:
+            until = min([*starts, *([] if claim.valid_to is None else [claim.valid_to])])
+            claim = replace(claim, status=Status.SUPERSEDED, valid_to=until)
         target, changes = claim.id, [Assert(claim, assertion_of(claim, span))]
     for relation, other in decision.relations:
+        if relation == SUPERSEDED_BY:
+            changes.append(Link(Edge(other, target, Relation.SUPERSEDES)))
+            continue
         old = known[other].claim
         if relation == Relation.SUPERSEDES:
             status = Status.SUPERSEDED if claim.since <= now else old.status
-            ends = max(claim.since, old.since)
-            changes.append(Restatus(old.id, status, valid_to=min(ends, old.valid_to or ends)))
+            end = max(claim.since, old.since)
+            changes.append(Restatus(old.id, status, valid_to=min(end, old.valid_to or end)))
         changes.append(Link(Edge(target, other, relation)))
     return changes
 
@@ -221,6 +253,7 @@ def _join(action: Action, claim: Claim, candidate: Candidate, span: str | None) 
             category=known.category or claim.category,
             basis=Basis.ASSERTED if claim.basis == Basis.ASSERTED else known.basis,
             status=Status.ACTIVE if known.status == Status.RETIRED else known.status,
+            valid_from=claim.since if claim.since < known.since else known.valid_from,
         )
         if united != known:
             changes.append(Revise(united))

@@ -184,10 +184,28 @@ def test_a_more_trusted_source_takes_the_place_and_an_equal_one_contradicts(memo
     assert len(disputes(memory)) == 3
 
 
-def test_an_older_value_contradicts_even_from_the_same_source(memory):
-    memory.store(home("Oslo", "ana", valid_from=START))
+def test_an_older_value_takes_its_place_before_the_one_known(memory):
+    oslo = memory.store(home("Oslo", "ana", valid_from=START)).claim_id
     result = memory.store(home("Rome", "ana", valid_from=START - DAY))
-    assert (result.action, disputes(memory)) == (Action.ADD, {frozenset(("Oslo", "Rome"))})
+    assert (result.action, disputes(memory), now_true(memory)) == (Action.ADD, set(), ["Oslo"])
+    late = memory.get(result.claim_id)
+    assert (late.status, late.valid_to) == (Status.SUPERSEDED, START)
+    assert memory.explain(late.id)["superseded_by"] == [oslo]
+    assert [claim.object for claim in memory.retrieve(valid_at=START - DAY / 2)] == ["Rome"]
+    other = memory.store(home("Bern", "bob", valid_from=START - DAY)).claim_id
+    assert disputes(memory) == {frozenset(("Oslo", "Bern"))}
+    assert memory.get(other).status == Status.ACTIVE
+
+
+def test_a_value_told_late_parts_the_time_of_the_one_before(memory):
+    for place, day in (("Rome", 0), ("Oslo", 10), ("Bern", 4), ("Rome", 7), ("Oslo", 8), ("Rome", 2)):
+        memory.store(home(place, "ana", valid_from=START + day * DAY))
+    held = {
+        day: [claim.object for claim in memory.retrieve(valid_at=START + (day + 0.5) * DAY)]
+        for day in (0, 2, 4, 7, 8, 10)
+    }
+    assert held == {0: ["Rome"], 2: ["Rome"], 4: ["Bern"], 7: ["Rome"], 8: ["Oslo"], 10: ["Oslo"]}
+    assert now_true(memory) == ["Oslo"]
 
 
 def test_back_and_forth_and_back_is_remembered(memory):

@@ -194,7 +194,10 @@ _SAID = _ALIKE.where(
     TextRow.said == bindparam("said"),
     or_(RevisionRow.status != Status.SUPERSEDED, RevisionRow.valid_to > bindparam("since")),
 )
-_RIVALS = _ALIKE.where(TextRow.slot == bindparam("slot"), _USED)
+_RIVALS = _ALIKE.where(
+    TextRow.slot == bindparam("slot"),
+    or_(_USED, and_(RevisionRow.status == Status.SUPERSEDED, RevisionRow.valid_to > bindparam("since"))),
+)
 _TRUST = select(TrustRow.source, TrustRow.level, TrustRow.scope).where(
     TrustRow.source.in_(_KEYS),
     TrustRow.tx_to.is_(None),
@@ -356,12 +359,13 @@ class Reader:
         return [row.claim for row in self._rows(statement, scope=scope, **named)]
 
     def candidates(self, scope: str, claim: Claim, *, rivals: bool = True) -> list[Candidate]:
-        """Known claims of `scope` that say the same as `claim`, and with `rivals` the values of the same thing in use."""
+        """Known claims of `scope` that say the same as `claim`, and with `rivals` the values of the same
+        thing that are in use, or were superseded only after `claim` began."""
         since = to_micros(claim.since)
         pks = [row.claim for row in self._rows(_SAID, said=said_hash(scope, claim), since=since)]
         key = slot_hash(scope, claim)
         if rivals and key is not None:
-            pks += [row.claim for row in self._rows(_RIVALS, slot=key)]
+            pks += [row.claim for row in self._rows(_RIVALS, slot=key, since=since)]
         claims, assertions = self.claims(pks), self.assertions(pks)
         return [
             Candidate(
