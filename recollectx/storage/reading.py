@@ -1,4 +1,4 @@
-"""Reading claims, edges and trust as they stand, on one connection.
+"""Reading claims, edges and trust as they stand, or as they stood after a transaction, on one connection.
 
 Claims are integer keys in here; ids are for people and are resolved at the border.
 """
@@ -40,6 +40,7 @@ from recollectx.edges import Relation
 from recollectx.errors import InvalidClaim
 from recollectx.instants import from_micros
 from recollectx.propagation import Rule, Voice, rule_from, strongest
+from recollectx.storage.past import THEN, as_of
 from recollectx.text import fold_claim, slot
 
 CHUNK = 500
@@ -250,16 +251,28 @@ def _seconds(micros: int | None) -> float | None:
 
 
 class Reader:
-    """What is believed now. `flush` runs before each query: a writer's pending rows become visible."""
+    """What is believed now. `flush` runs before each query: a writer's pending rows become visible.
 
-    def __init__(self, conn: Connection, flush: Callable[[], None] = lambda: None) -> None:
+    seq: a transaction; what was believed when it had been written is read then, in place of what is believed now.
+    """
+
+    def __init__(
+        self, conn: Connection, flush: Callable[[], None] = lambda: None, *, seq: int | None = None
+    ) -> None:
         self.conn = conn
+        self.seq = seq
         self._flush = flush
         self._trust: dict[tuple[str, str], float] = {}
 
     def _rows(self, statement: Executable, **params: Any) -> Sequence[Any]:
         self._flush()
-        return self.conn.execute(statement, params).all()
+        if self.seq is None:
+            return self.conn.execute(statement, params).all()
+        return self.conn.execute(as_of(statement), {**params, THEN: self.seq}).all()
+
+    def rows(self, statement: Executable, **params: Any) -> Sequence[Any]:
+        """Rows of any statement about what is believed, as this reader sees it."""
+        return self._rows(statement, **params)
 
     def rows_in(self, statement: Executable, keys: Iterable[Any], **params: Any) -> Iterator[Any]:
         """Rows of a statement with an expanding parameter `keys`, asked in chunks."""
@@ -299,16 +312,7 @@ class Reader:
         """Open assertions by claim, each with its row key, oldest first."""
         found: dict[int, list[tuple[int, Assertion]]] = defaultdict(list)
         for row in self.rows_in(_ASSERTIONS, pks):
-            assertion = Assertion(
-                source=row.source,
-                confidence=row.confidence,
-                said_at=from_micros(row.said_at),
-                evidence=tuple(json.loads(row.evidence)) if row.evidence else (),
-                span=row.span,
-                session=row.session,
-                times=row.times,
-            )
-            found[row.claim].append((row.pk, assertion))
+            found[row.claim].append((row.pk, assertion_from(row)))
         return found
 
     def edges_in(self, pks: Iterable[int]) -> list[StoredEdge]:
@@ -428,6 +432,19 @@ class Reader:
     def scopes(self) -> list[str]:
         """Every scope that holds a claim, sorted."""
         return [row.scope for row in self._rows(_SCOPES)]
+
+
+def assertion_from(row: Any) -> Assertion:
+    """The assertion of a row of rx_assertions."""
+    return Assertion(
+        source=row.source,
+        confidence=row.confidence,
+        said_at=from_micros(row.said_at),
+        evidence=tuple(json.loads(row.evidence)) if row.evidence else (),
+        span=row.span,
+        session=row.session,
+        times=row.times,
+    )
 
 
 def _claim(row: Any, voices: list[Assertion], trusts: dict[tuple[str | None, str], float]) -> Claim:
