@@ -125,7 +125,7 @@ class History:
 
     def get(self, claim_id: str, as_of: Instant) -> Claim | None:
         """The claim of this id or alias as it read then; None if this scope held none."""
-        at = self._asked(as_of).as_of
+        at = _time(self._asked(as_of))
         return self._storage.get(claim_id, scopes=(self._scope,), retired=True, as_of=at)
 
     def snapshot(

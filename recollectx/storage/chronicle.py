@@ -7,6 +7,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from sqlalchemy import BindParameter, Connection, and_, bindparam, or_, select
@@ -251,10 +252,8 @@ def happened(
     conn: Connection, scopes: Sequence[str] | AllScopes, *, entity: str | None, limit: int
 ) -> list[Event]:
     """The last `limit` events, newest first. entity: only of claims that named it at the time."""
-    wanted = (
-        row for row in _rows_back(conn, scopes, PAGE if entity else min(limit, PAGE)) if _about(row, entity)
-    )
-    return [_event(row) for row, _ in zip(wanted, range(limit), strict=False)]
+    rows = _rows_back(conn, scopes, PAGE if entity else min(limit, PAGE))
+    return [_event(row) for row in islice((row for row in rows if _about(row, entity)), limit)]
 
 
 def _rows_back(conn: Connection, scopes: Sequence[str] | AllScopes, most: int) -> Iterator[Any]:
