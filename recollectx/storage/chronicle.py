@@ -8,9 +8,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, TypeAlias
 
-from sqlalchemy import BindParameter, Connection, and_, bindparam, or_, select
+from sqlalchemy import BindParameter, Connection, Select, and_, bindparam, or_, select
 from sqlalchemy.orm import aliased
 
 from recollectx.claims import Assertion, Basis, Category, FrozenMetadata, Status, in_words
@@ -22,6 +22,7 @@ from recollectx.query import ALL_SCOPES, AllScopes
 from recollectx.storage.reading import Reader, assertion_from
 
 PAGE = 500
+Scopes: TypeAlias = Sequence[str] | AllScopes
 TOLD = {
     **WORDS,
     "assert": "asserted",
@@ -107,11 +108,17 @@ class EdgeChange:
     cause: Cause
 
 
+def _within(statement: Any, column: Any) -> tuple[Select[Any], Select[Any]]:
+    """The statement about every scope, and about those named `scopes`; both are made once, as making takes longer
+    than asking."""
+    return statement, statement.where(column.in_(bindparam("scopes", expanding=True)))
+
+
 _KEYS: BindParameter[Any] = bindparam("keys", expanding=True)
 _Claim, _Other, _Then = aliased(ClaimRow), aliased(ClaimRow), aliased(RevisionRow)
 _Ended = aliased(Tx)
 
-_HAPPENED = (
+_HAPPENED = _within(
     select(
         ChangeRow.n,
         ChangeRow.seq,
@@ -147,22 +154,25 @@ _HAPPENED = (
         _Other.erased.is_(None),
     )
     .order_by(ChangeRow.n.desc())
-    .limit(bindparam("most"))
+    .limit(bindparam("most")),
+    ChangeRow.scope,
 )
-_TOUCHED = (
+_TOUCHED = _within(
     select(ChangeRow.claim, ChangeRow.seq, Tx.at, Tx.cause)
     .join(Tx, Tx.seq == ChangeRow.seq)
     .where(
         ChangeRow.seq > bindparam("after"), ChangeRow.seq <= bindparam("last"), ChangeRow.claim.is_not(None)
     )
     .distinct()
-    .order_by(ChangeRow.seq)
+    .order_by(ChangeRow.seq),
+    ChangeRow.scope,
 )
-_RAN_OUT = (
+_RAN_OUT = _within(
     select(RevisionRow.claim)
     .join(ClaimRow, ClaimRow.pk == RevisionRow.claim)
     .where(RevisionRow.valid_to > bindparam("after"), RevisionRow.valid_to <= bindparam("last"))
-    .distinct()
+    .distinct(),
+    ClaimRow.scope,
 )
 _SPAN = (
     Tx.seq,
@@ -229,38 +239,39 @@ _STANDS = (
     )
     .order_by(AssertionRow.pk)
 )
-_PAGE = (
+_PAGE = _within(
     select(ClaimRow.pk)
     .where(ClaimRow.erased.is_(None), ClaimRow.pk > bindparam("after"))
     .order_by(ClaimRow.pk)
-    .limit(bindparam("most"))
+    .limit(bindparam("most")),
+    ClaimRow.scope,
 )
 
 
-def within(statement: Any, column: Any, scopes: Sequence[str] | AllScopes) -> Any:
-    """The statement, about these scopes only."""
-    return statement if scopes is ALL_SCOPES else statement.where(column.in_(scopes))
+def _about_scopes(
+    pair: tuple[Select[Any], Select[Any]], scopes: Scopes
+) -> tuple[Select[Any], dict[str, Any]]:
+    everywhere, named = pair
+    return (everywhere, {}) if scopes is ALL_SCOPES else (named, {"scopes": list(scopes)})
 
 
-def page(reader: Reader, scopes: Sequence[str] | AllScopes, *, after: int) -> list[int]:
+def page(reader: Reader, scopes: Scopes, *, after: int) -> list[int]:
     """The next keys, in order, of claims that were there; empty at the end."""
-    found = reader.rows(within(_PAGE, ClaimRow.scope, scopes), after=after, most=PAGE)
-    return [row.pk for row in found]
+    statement, named = _about_scopes(_PAGE, scopes)
+    return [row.pk for row in reader.rows(statement, **named, after=after, most=PAGE)]
 
 
-def happened(
-    conn: Connection, scopes: Sequence[str] | AllScopes, *, entity: str | None, limit: int
-) -> list[Event]:
+def happened(conn: Connection, scopes: Scopes, *, entity: str | None, limit: int) -> list[Event]:
     """The last `limit` events, newest first. entity: only of claims that named it at the time."""
     rows = _rows_back(conn, scopes, PAGE if entity else min(limit, PAGE))
     return [_event(row) for row in islice((row for row in rows if _about(row, entity)), limit)]
 
 
-def _rows_back(conn: Connection, scopes: Sequence[str] | AllScopes, most: int) -> Iterator[Any]:
-    statement = within(_HAPPENED, ChangeRow.scope, scopes)
+def _rows_back(conn: Connection, scopes: Scopes, most: int) -> Iterator[Any]:
+    statement, named = _about_scopes(_HAPPENED, scopes)
     before = 2**62
     while True:
-        rows = conn.execute(statement, {"before": before, "most": most}).all()
+        rows = conn.execute(statement, {**named, "before": before, "most": most}).all()
         yield from rows
         if len(rows) < most:
             return
@@ -295,20 +306,20 @@ def _words(row: Any) -> str:
     return row.object if row.subject is None else in_words(row.subject, row.predicate, row.object)
 
 
-def touched(
-    conn: Connection, scopes: Sequence[str] | AllScopes, *, after: int, last: int
-) -> dict[int, list[Cause]]:
+def touched(conn: Connection, scopes: Scopes, *, after: int, last: int) -> dict[int, list[Cause]]:
     """The claims that something happened to in the transactions after `after` up to `last`, and those."""
     found: dict[int, list[Cause]] = defaultdict(list)
-    for row in conn.execute(within(_TOUCHED, ChangeRow.scope, scopes), {"after": after, "last": last}):
+    statement, named = _about_scopes(_TOUCHED, scopes)
+    for row in conn.execute(statement, {**named, "after": after, "last": last}):
         found[row.claim].append(_cause(row))
     return found
 
 
-def ran_out(conn: Connection, scopes: Sequence[str] | AllScopes, *, after: float, last: float) -> set[int]:
+def ran_out(conn: Connection, scopes: Scopes, *, after: float, last: float) -> set[int]:
     """The claims of which some version stopped holding between two times."""
-    given = {"after": to_micros(after), "last": to_micros(last)}
-    return set(conn.execute(within(_RAN_OUT, ClaimRow.scope, scopes), given).scalars())
+    statement, named = _about_scopes(_RAN_OUT, scopes)
+    given = {**named, "after": to_micros(after), "last": to_micros(last)}
+    return set(conn.execute(statement, given).scalars())
 
 
 def edge_changes(

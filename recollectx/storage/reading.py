@@ -8,7 +8,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import BindParameter, Connection, and_, bindparam, exists, func, or_, select
 from sqlalchemy.orm import aliased
@@ -18,9 +18,13 @@ from recollectx.claims import (
     CURRENT,
     GLOBAL,
     Assertion,
+    Basis,
+    Category,
     Claim,
     EpisodicClaim,
+    FrozenMetadata,
     SemanticClaim,
+    Status,
     check_text,
     in_words,
 )
@@ -44,6 +48,7 @@ from recollectx.storage.past import THEN, as_of
 from recollectx.text import fold_claim, slot
 
 CHUNK = 500
+_Value = TypeVar("_Value", Assertion, EpisodicClaim, SemanticClaim)
 
 
 @dataclass(frozen=True, slots=True)
@@ -436,7 +441,8 @@ class Reader:
 
 def assertion_from(row: Any) -> Assertion:
     """The assertion of a row of rx_assertions."""
-    return Assertion(
+    return _kept(
+        Assertion,
         source=row.source,
         confidence=row.confidence,
         said_at=from_micros(row.said_at),
@@ -445,6 +451,14 @@ def assertion_from(row: Any) -> Assertion:
         session=row.session,
         times=row.times,
     )
+
+
+def _kept(kind: type[_Value], **values: Any) -> _Value:
+    """A value with all its fields as they were stored. They were checked then; again would take most of a read."""
+    made = object.__new__(kind)
+    for name, value in values.items():
+        object.__setattr__(made, name, value)
+    return made
 
 
 def _claim(row: Any, voices: list[Assertion], trusts: dict[tuple[str | None, str], float]) -> Claim:
@@ -462,19 +476,20 @@ def _claim(row: Any, voices: list[Assertion], trusts: dict[tuple[str | None, str
         "support_count": sum(voice.times for voice in voices),
         "scope": row.scope,
         "entities": tuple(json.loads(row.entities)) if row.entities else (),
-        "category": row.category,
-        "status": row.status,
+        "category": None if row.category is None else Category(row.category),
+        "status": Status(row.status),
         "source": best.source if best else None,
-        "basis": row.basis,
+        "basis": Basis(row.basis),
         "valid_from": _seconds(row.valid_from),
         "valid_to": _seconds(row.valid_to),
         "due_at": _seconds(row.due_at),
         "review_after": _seconds(row.review_after),
         "session": row.session,
         "position": row.position,
-        "metadata": json.loads(row.meta) if row.meta else {},
+        "metadata": FrozenMetadata(json.loads(row.meta)) if row.meta else FrozenMetadata(),
         "prior": best.confidence if best else None,
+        "type": row.type,
     }
     if row.type == "episodic":
-        return EpisodicClaim(summary=row.object, **shared)
-    return SemanticClaim(subject=row.subject, predicate=row.predicate, object=row.object, **shared)
+        return _kept(EpisodicClaim, summary=row.object, **shared)
+    return _kept(SemanticClaim, subject=row.subject, predicate=row.predicate, object=row.object, **shared)
