@@ -6,6 +6,7 @@ import sys
 import click
 
 import recollectx
+from recollectx.cli.correcting import correct, restore, retract, supersede, trust, undo
 from recollectx.cli.demo import demo
 from recollectx.cli.doctor import doctor
 from recollectx.cli.ingest import ingest
@@ -39,6 +40,12 @@ for command in (
     snapshot,
     diff,
     forget,
+    correct,
+    supersede,
+    restore,
+    undo,
+    retract,
+    trust,
     erase,
     reembed,
     doctor,

@@ -221,9 +221,10 @@ class Retriever:
 
     def count(self, query: Query, now: float) -> int:
         """How many claims pass the filters of a query without text."""
+        seq, now = self._moment(query, now)
         total = 0
-        for scope in self._scopes(query):
-            with self._ready(scope) as (held, _):
+        for scope in self._scopes(query, seq):
+            with self._ready(scope, seq) as (held, _):
                 total += len(held.index.search(query, now))
         return total
 
