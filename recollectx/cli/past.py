@@ -7,7 +7,6 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from recollectx.claims import Claim
 from recollectx.cli.documents import Document, claim_document
 from recollectx.cli.parameters import InstantType
 from recollectx.cli.render import number, plain, plain_table, short, source, told
