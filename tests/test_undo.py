@@ -286,6 +286,7 @@ class Anything(RuleBasedStateMachine):
         super().__init__()
         self.memory = Memory.open(":memory:", clock=Clock())
         self.past: list[tuple[int, tuple[dict, dict]]] = []
+        self.seen: dict[int, tuple] = {}
 
     def teardown(self) -> None:
         """Back to the very beginning, through every state there was."""
@@ -295,6 +296,8 @@ class Anything(RuleBasedStateMachine):
                 same(self.memory, before)
                 self.check_strengths()
             assert (self.memory.retrieve(status=list(Status)), self.memory.graph.all_edges()) == ([], [])
+            for tx, then in self.seen.items():
+                assert self.rows_at(tx) == then
         finally:
             self.memory.close()
 
@@ -308,6 +311,23 @@ class Anything(RuleBasedStateMachine):
             same(self.memory, before)
         if self.last() > was:
             self.past.append((self.last(), before))
+            self.seen[self.last()] = self.rows_at(self.last())
+
+    def rows_at(self, tx: int) -> tuple:
+        """What the tables say was believed after a transaction, numbers included."""
+        live = f"tx_from <= {tx} AND (tx_to IS NULL OR tx_to > {tx})"
+        with self.memory.storage.reader() as reader:
+            return tuple(
+                sorted(map(repr, reader.conn.exec_driver_sql(statement)))
+                for statement in (
+                    f"SELECT claim, text, status, valid_to, basis FROM rx_revisions WHERE {live}",
+                    f"SELECT claim, source, confidence, times FROM rx_assertions WHERE {live}",
+                    f"SELECT src, dst, relation, strength, derivation, at FROM rx_edges WHERE {live}",
+                    f"SELECT id, claim FROM rx_aliases WHERE {live}",
+                    f"SELECT source, scope, level FROM rx_trust WHERE {live}",
+                    f"SELECT claim, value, max(tx_from) FROM rx_strengths WHERE tx_from <= {tx} GROUP BY claim",
+                )
+            )
 
     def last(self) -> int:
         with self.memory.storage.reader() as reader:
