@@ -4,7 +4,6 @@ from typing import Any
 
 from recollectx.changes import EraseReceipt, WriteResult
 from recollectx.claims import Assertion, Claim, EpisodicClaim, SemanticClaim
-from recollectx.graph.explanation import ExplanationNode
 from recollectx.instants import iso
 from recollectx.memory import ConfidenceChangeEvent
 from recollectx.query import Hit
@@ -97,16 +96,6 @@ def move_document(event: ConfidenceChangeEvent) -> Document:
         "change_type": event.change_type,
         "reason": event.reason,
         "caused_by": event.caused_by_id,
-    }
-
-
-def node_document(node: ExplanationNode) -> Document:
-    """A claim and, nested, what bears on it."""
-    return {
-        "relation": node.relation,
-        "repeated": node.repeated,
-        "claim": claim_document(node.belief),
-        "children": [node_document(child) for child in node.children],
     }
 
 
