@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any, Final
 
 from recollectx.claims import CURRENT, VALID_CLAIM_TYPES, Category, Claim, Status, check_text
+from recollectx.doubt import Dispute
 from recollectx.errors import InvalidClaim, InvalidQuery
 from recollectx.instants import to_seconds
 
@@ -150,13 +151,15 @@ class Parts:
 class Hit:
     """One claim found. score orders the hits of one recall, in [0, 1].
 
-    disputed_by: ids of current claims that contradict it.
+    disputed_by: ids of current claims that contradict it.  disputes: those of them against which neither it nor
+    they clearly win (see recollectx.doubt), with both confidences.
     """
 
     claim: Claim
     score: float
     parts: Parts
     disputed_by: tuple[str, ...] = ()
+    disputes: tuple[Dispute, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
