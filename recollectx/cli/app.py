@@ -8,10 +8,12 @@ import click
 import recollectx
 from recollectx.cli.demo import demo
 from recollectx.cli.doctor import doctor
+from recollectx.cli.doubting import calibration, confirm, disputes, impact, resolve, what_if
 from recollectx.cli.ingest import ingest
 from recollectx.cli.reading import explain, history, list_, recall
 from recollectx.cli.reembedding import reembed
 from recollectx.cli.terminal import Group, Terminal
+from recollectx.cli.tracing import traces
 from recollectx.cli.writing import erase, forget, init, remember
 
 
@@ -36,6 +38,13 @@ for command in (
     history,
     forget,
     erase,
+    what_if,
+    impact,
+    disputes,
+    resolve,
+    confirm,
+    calibration,
+    traces,
     reembed,
     doctor,
     demo,

@@ -1,5 +1,6 @@
 """What a script reads: values of recollectx as JSON objects, with whole ids and ISO times."""
 
+from dataclasses import asdict
 from typing import Any
 
 from recollectx.changes import EraseReceipt, WriteResult
@@ -60,6 +61,7 @@ def hit_document(hit: Hit, rank: int) -> Document:
             for name in ("keyword", "share", "neighbours", "recency", "confidence")
         },
         "disputed_by": list(hit.disputed_by),
+        "disputes": [asdict(dispute) for dispute in hit.disputes],
         "claim": claim_document(hit.claim),
     }
 

@@ -28,10 +28,18 @@ def recall(terminal: Terminal, /, question: tuple[str, ...], k: int, verbose: bo
     """What the memory knows about a question, best first."""
     words = " ".join(question)
     with terminal.open() as memory:
-        hits = memory.storage.recall(Query(words, k=k, **asked(terminal.scope, given))).hits
-    document = {"question": words, "hits": [hit_document(hit, rank) for rank, hit in enumerate(hits, 1)]}
+        found = memory.storage.recall(Query(words, k=k, **asked(terminal.scope, given)))
+    hits = found.hits
+    document = {
+        "question": words,
+        "relevance": found.relevance,
+        "nothing_fits": found.nothing_fits,
+        "hits": [hit_document(hit, rank) for rank, hit in enumerate(hits, 1)],
+    }
     table = hit_table(hits, wide=terminal.wide, first=1, scored=True, parts=verbose)
     terminal.show(document, table if hits else NOTHING)
+    if hits and found.nothing_fits and not terminal.as_json:
+        terminal.note("none of these fits the question well; the answer may not be known")
 
 
 @click.command("list", cls=Command)
