@@ -237,3 +237,48 @@ def test_the_table_and_the_score_are_those_of_the_pairs():
     assert judged([]).brier is None
     assert judged([(0.5, True)] * (FEWEST - 1)).enough is False
     assert judged([(0.5, True)] * FEWEST).enough is True
+
+
+def test_recall_says_when_nothing_fits_by_words(memory):
+    memory.store_many([fact("sweet"), home("Bergen"), fact("bitter", subject="coffee")])
+    assert memory.recall("zebra").relevance == 0.0
+    assert memory.recall("zebra").nothing_fits
+    known = memory.recall("how does coffee taste")
+    assert known.relevance == max(hit.parts.share for hit in known) == 1.0
+    assert known.nothing_fits is False
+    vague = memory.recall("coffee machine warranty invoice")
+    assert len(vague.hits) == 1
+    assert 0 < vague.relevance < 0.5
+    assert vague.nothing_fits
+
+
+def test_recall_says_when_nothing_fits_by_meaning(path):
+    directions = {"north": [1.0, 0.0], "nearly north": [0.9, 0.436], "east": [0.0, 1.0]}
+
+    def embed(text: str) -> list[float]:
+        return directions.get(text, [1.0, 1.0])
+
+    with Memory.open(path, embedder=embed, extractor=None) as memory:
+        memory.remember("north")
+        near, far = memory.recall("nearly north"), memory.recall("east")
+        assert near.relevance == pytest.approx(0.9, abs=1e-3)
+        assert near.nothing_fits is False
+        assert far.hits[0].parts.cosine == pytest.approx(0, abs=1e-6)
+        assert (far.relevance, far.nothing_fits) == (pytest.approx(0, abs=1e-6), True)
+
+
+def test_without_a_question_all_that_is_held_fits(memory):
+    from recollectx import Query
+
+    assert memory.storage.recall(Query()).nothing_fits
+    memory.store(fact("sweet"))
+    assert memory.storage.recall(Query()).relevance == 1.0
+
+
+def test_the_benchmark_counts_what_it_says():
+    from benchmarks.abstention import auroc, material
+
+    facts, asked, unanswerable = material()
+    assert (len(facts), len(set(facts)), len(asked), len(unanswerable)) == (200, 200, 400, 360)
+    assert not {question for question, _ in asked} & {question for _, question in unanswerable}
+    assert auroc([3, 2], [1, 2]) == 0.875

@@ -15,6 +15,7 @@ from recollectx.db.tables import (
     RevisionRow,
     StrengthRow,
     TextRow,
+    TraceClaimRow,
     Tx,
 )
 from recollectx.propagation import LogOdds, Neighbours
@@ -92,7 +93,8 @@ _WORDING = (
     .exists()
 )
 _SAID = [
-    mapped.claim == ClaimRow.pk for mapped in (TextRow, RevisionRow, AssertionRow, StrengthRow, AliasRow)
+    mapped.claim == ClaimRow.pk
+    for mapped in (TextRow, RevisionRow, AssertionRow, StrengthRow, AliasRow, TraceClaimRow)
 ]
 _OTHER = aliased(RevisionRow)
 

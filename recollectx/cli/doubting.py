@@ -52,7 +52,10 @@ def what_if(
     retract: tuple[str, ...],
     trust: tuple[tuple[str, float], ...],
 ) -> None:
-    """What would move if something were otherwise; nothing is written."""
+    """What would move if something were otherwise.
+
+    The moves are what would really happen, the greatest first; nothing is written.
+    """
     if not (withdraw or retract or trust):
         raise click.UsageError("say what would be otherwise: --withdraw, --retract or --trust")
     with terminal.open() as memory:
@@ -66,7 +69,7 @@ def what_if(
 @click.argument("claim_id", metavar="ID")
 @pass_terminal
 def impact(terminal: Terminal, claim_id: str) -> None:
-    """What rests on a claim, and what it would become without it."""
+    """What rests on a claim, and would change without it."""
     with terminal.open() as memory:
         found = memory.impact(whole_id(memory, claim_id))
     parts = {"derived": found.derived, "supported": found.supported, "contradicted": found.contradicted}
@@ -85,7 +88,10 @@ def impact(terminal: Terminal, claim_id: str) -> None:
 @click.option("--limit", type=click.IntRange(1, MAX_K), default=100, help="How many at most. Default: 100.")
 @pass_terminal
 def disputes(terminal: Terminal, limit: int) -> None:
-    """Claims that contradict each other while neither clearly wins, the most even first."""
+    """Claims that contradict each other while neither wins.
+
+    A claim wins when its odds are over three times the other's. The most even pair comes first.
+    """
     with terminal.open() as memory:
         found = memory.disputes(limit)
     document = {
@@ -116,7 +122,10 @@ def disputes(terminal: Terminal, limit: int) -> None:
 @click.option("--reason", default="", help="Kept with the transaction.")
 @pass_terminal
 def resolve(terminal: Terminal, keep: str, drop: str | None, reason: str) -> None:
-    """Close a dispute: keep this claim and retire its rival, which can be restored."""
+    """Close a dispute by keeping this claim.
+
+    Its rival is retired, and can be restored.
+    """
     with terminal.open() as memory:
         loser = None if drop is None else whole_id(memory, drop)
         result = memory.resolve(whole_id(memory, keep), loser, reason=reason)
@@ -145,7 +154,10 @@ def confirm(terminal: Terminal, claim_id: str) -> None:
 @click.command(cls=Command)
 @pass_terminal
 def calibration(terminal: Terminal) -> None:
-    """How past confidences compare with what was confirmed or corrected later."""
+    """How past confidences compare with what came of them.
+
+    Confirmations and corrections are counted, each claim once.
+    """
     with terminal.open() as memory:
         found = memory.calibration()
     document = {
