@@ -57,5 +57,5 @@ def deep(reader: Reader, known: Identity, max_depth: int) -> ExplanationResult:
         text = claims[pk].text
         return f"“{text if len(text) <= QUOTED else text[:QUOTED] + '…'}”"
 
-    accounts = balances(claims, StoredGraph(reader), reader.rule() or LogOdds(), tell)
+    accounts = balances(claims, StoredGraph(reader, onto=claims), reader.rule() or LogOdds(), tell)
     return lay_out(known.pk, found, claims, accounts)
