@@ -1,5 +1,6 @@
 """recollectx: a long-term memory for LLM agents that stores beliefs, not strings."""
 
+from recollectx.calibration import Calibration
 from recollectx.changes import Action, EraseReceipt, Undone, WriteDecision, WriteResult
 from recollectx.claims import (
     Assertion,
@@ -11,6 +12,8 @@ from recollectx.claims import (
     Status,
 )
 from recollectx.deciding import RuleDecider
+from recollectx.disputes import OpenDispute
+from recollectx.doubt import Dispute
 from recollectx.edges import Edge, Relation
 from recollectx.errors import RecollectxError
 from recollectx.graph.explanation import ExplanationNode, ExplanationResult
@@ -20,6 +23,8 @@ from recollectx.propagator import ConfidencePropagator
 from recollectx.query import ALL_SCOPES, Hit, Query, Recall, Weights
 from recollectx.state import AgentState
 from recollectx.storage.memory_store import MemoryStore
+from recollectx.traces import Trace, TraceExplanation
+from recollectx.what_if import Impact, Move, WhatIf
 
 __version__ = "1.0.0.dev1"
 
@@ -29,19 +34,24 @@ __all__ = [
     "AgentState",
     "Assertion",
     "Basis",
+    "Calibration",
     "Category",
     "Claim",
     "ConfidenceChangeEvent",
     "ConfidencePropagator",
+    "Dispute",
     "Edge",
     "EpisodicClaim",
     "EraseReceipt",
     "ExplanationNode",
     "ExplanationResult",
     "Hit",
+    "Impact",
     "LogOdds",
     "Memory",
     "MemoryStore",
+    "Move",
+    "OpenDispute",
     "PropagationConfig",
     "Query",
     "Recall",
@@ -50,8 +60,11 @@ __all__ = [
     "RuleDecider",
     "SemanticClaim",
     "Status",
+    "Trace",
+    "TraceExplanation",
     "Undone",
     "Weights",
+    "WhatIf",
     "WriteDecision",
     "WriteResult",
 ]

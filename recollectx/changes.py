@@ -146,6 +146,51 @@ class Erase:
     claim_id: str
 
 
+@dataclass(frozen=True, slots=True)
+class Resolve:
+    """Settle a dispute: `drop` goes out of use, `keep` stays."""
+
+    keep: str
+    drop: str
+
+
+@dataclass(frozen=True, slots=True)
+class Confirm:
+    """A claim turned out to be true: kept as an outcome, no evidence, so no confidence moves."""
+
+    claim_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """A claim that an answer had to go on. parts: what its score was made of.  confidence: as it was read."""
+
+    claim_id: str
+    rank: int
+    score: float
+    confidence: float
+    parts: Mapping[str, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """An answer that was given, with what it was asked and the claims it had to go on; response None: erased."""
+
+    id: str
+    scope: str
+    question: str | None
+    response: str | None
+    metadata: Mapping[str, Any]
+    used: tuple[Used, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Untrace:
+    """Remove every recorded answer of a scope for good."""
+
+    scope: str
+
+
 Change: TypeAlias = (
     Assert
     | Reinforce
@@ -163,6 +208,10 @@ Change: TypeAlias = (
     | Configure
     | Embed
     | Erase
+    | Resolve
+    | Confirm
+    | Trace
+    | Untrace
 )
 
 

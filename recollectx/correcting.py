@@ -163,23 +163,6 @@ class Correcting:
         around = Around(before, after, lambda decision: _without(decision, {old.id}))
         return self._intake.exchange(new, around, cause="supersede", reason=f"supersedes {old.id}")
 
-    def resolve(self, keep: str, reason: str) -> WriteResult:
-        """See Memory.resolve."""
-        made: list[Change] = []
-
-        def plan(reader: Reader) -> Iterator[Change]:
-            known, kept = _usable(reader, self._scope, keep, "keep")
-            for rival in reader.rivals({known.pk: kept}).get(known.pk, ()):
-                if find(reader, self._scope, rival, also_global=True).scope == self._scope:
-                    made.extend((Correct(rival), Link(Edge(known.id, rival, Relation.CORRECTS))))
-            if not made:
-                raise InvalidClaim(f"nothing in scope {self._scope!r} that is current contradicts {known.id}")
-            yield from made
-
-        done = self._storage.apply(plan, cause="resolve")
-        closed = f"dispute settled: {reason}" if reason else "dispute settled"
-        return WriteResult(Action.UPDATE, self._canonical(keep), tuple(made), closed, done.seq)
-
     def restore(self, claim_id: str) -> WriteResult:
         """See Memory.restore."""
         made: list[Change] = []

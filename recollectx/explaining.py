@@ -6,10 +6,14 @@ from typing import Any
 from recollectx.claims import CURRENT, GLOBAL, Status
 from recollectx.edges import Relation
 from recollectx.errors import InvalidQuery
+from recollectx.graph.attribution import balances
 from recollectx.graph.explanation import ExplanationResult, lay_out, walk
+from recollectx.propagation import LogOdds
+from recollectx.storage.belief import StoredGraph
 from recollectx.storage.reading import Identity, Reader
 
 FALLEN = frozenset({Status.RETIRED, Status.UNSUPPORTED})
+QUOTED = 60
 
 
 def direct(reader: Reader, known: Identity) -> dict[str, Any]:
@@ -46,8 +50,20 @@ def direct(reader: Reader, known: Identity) -> dict[str, Any]:
 
 
 def deep(reader: Reader, known: Identity, max_depth: int) -> ExplanationResult:
-    """What bears on a claim, and on that, down to `max_depth`; one query per level and one for the claims."""
+    """What bears on a claim, and on that, down to `max_depth`, with what each edge adds.
+
+    One query per level of edges, one for the claims, and for the amounts a number that does not grow with the tree.
+    """
     if isinstance(max_depth, bool) or not isinstance(max_depth, int) or max_depth < 0:
         raise InvalidQuery(f"max_depth must be a whole number from 0, got {max_depth!r}")
     found = walk(known.pk, max_depth, reader.bearing)
-    return lay_out(known.pk, found, reader.claims(found.depths))
+    claims = reader.claims(found.depths)
+
+    def tell(pk: int) -> str:
+        if pk not in claims:
+            return "another claim"
+        text = claims[pk].text
+        return f"“{text if len(text) <= QUOTED else text[:QUOTED] + '…'}”"
+
+    accounts = balances(claims, StoredGraph(reader, onto=claims), reader.rule() or LogOdds(), tell)
+    return lay_out(known.pk, found, claims, accounts)

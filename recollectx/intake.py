@@ -6,6 +6,7 @@ its decision is carried out on.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from recollectx.changes import Action, Change, Link, WriteDecision, WriteResult
@@ -49,13 +50,15 @@ class Intake:
         """Claims in order, all or none."""
         refused = self._refused(claims)
         results: list[WriteResult] = []
-
-        def plan(reader: Reader) -> Iterator[Change]:
-            for claim, reason in zip(claims, refused, strict=True):
-                yield from self._write(reader, claim, reason, None, results)
-
+        plan = partial(self._writes, claims=claims, refused=refused, results=results)
         self._apply(plan, claims, refused, results, cause="store")
         return results
+
+    def planned(
+        self, claims: Sequence[Claim], results: list[WriteResult]
+    ) -> Callable[[Reader], Iterator[Change]]:
+        """The plan by which `store` would store claims; what came of each is added to `results` as it runs."""
+        return partial(self._writes, claims=claims, refused=self._refused(claims), results=results)
 
     def keep(self, readings: Sequence[Reading], scope: str, places: Mapping[str, int]) -> list[WriteResult]:
         """Turns with what was found in them, all or none; a turn that is known already is not read again.
@@ -141,6 +144,16 @@ class Intake:
                 else each
                 for each in results
             ]
+
+    def _writes(
+        self,
+        reader: Reader,
+        claims: Sequence[Claim],
+        refused: Sequence[str | None],
+        results: list[WriteResult],
+    ) -> Iterator[Change]:
+        for claim, reason in zip(claims, refused, strict=True):
+            yield from self._write(reader, claim, reason, None, results)
 
     def _has_rivals(self, claim: Claim) -> bool:
         """Whether other values of the same thing concern the decider; one that does not say is shown them."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from recollectx.calibration import Calibration, calibration, confirm
 from recollectx.changes import (
     Action,
     Change,
@@ -18,6 +19,7 @@ from recollectx.changes import (
     Trust,
     Undone,
     Unlink,
+    Untrace,
     WriteResult,
 )
 from recollectx.claims import (
@@ -33,6 +35,7 @@ from recollectx.correcting import Correcting
 from recollectx.db.database import default_path
 from recollectx.deciding import Decider, RuleDecider
 from recollectx.deriving import derive
+from recollectx.disputes import OpenDispute, queue, resolve
 from recollectx.edges import Edge, Relation
 from recollectx.embeddings import EmbedderLike, embedder_from
 from recollectx.errors import InvalidClaim, InvalidQuery, InvalidSetting, ScopeError
@@ -53,9 +56,12 @@ from recollectx.storage.journal import events
 from recollectx.storage.live_graph import LiveGraph
 from recollectx.storage.memory_store import MemoryStore
 from recollectx.storage.reading import Reader
+from recollectx.storage.tracing import traces_in
 from recollectx.storage.undoing import last_of
 from recollectx.storage.vector.base import VectorBackend
 from recollectx.storage.vector.text import TextProtocol
+from recollectx.traces import Traces
+from recollectx.what_if import Impact, WhatIf, impact, what_if
 
 __all__ = ["ConfidenceChangeEvent", "Memory", "default_path"]
 
@@ -69,6 +75,7 @@ class Memory:
     updater: another name for `decider`.
     graph: the edges between the claims of this scope, read from the database each time.  history: what was believed
     at any moment, what happened, and what changed between two moments.
+    traces: the answers that were given on what it recalled (record, list, explain, using).
     """
 
     def __init__(
@@ -96,6 +103,7 @@ class Memory:
         self.extractor = extractor
         self.graph = LiveGraph(storage, self.scope)
         self.history = History(storage, self.scope)
+        self.traces = Traces(storage, self.scope)
 
     @classmethod
     def open(
@@ -280,13 +288,6 @@ class Memory:
         """
         return self._correcting().restore(claim_id)
 
-    def resolve(self, keep: str, *, reason: str = "") -> WriteResult:
-        """Settle the dispute about a claim in its favour: each current claim that contradicts it was never true.
-
-        `restore` brings one back, `undo` all of them.
-        """
-        return self._correcting().resolve(keep, reason)
-
     def derive(
         self, claim: Claim, premises: Sequence[str], *, strength: float = 1.0, name: str | None = None
     ) -> WriteResult:
@@ -324,6 +325,8 @@ class Memory:
             if claim_id is not None:
                 yield Erase(find(reader, self.scope, claim_id, undone=True).id)
                 return
+            if traces_in(reader.conn, str(scope), limit=1, offset=0):
+                yield Untrace(str(scope))
             for each in reader.in_scope(str(scope)):
                 known = reader.resolve(each.id, undone=True)
                 if known is not None and not known.erased:
@@ -443,6 +446,63 @@ class Memory:
         """Every move of a claim's confidence with its cause, newest first. Raises NotFound."""
         with self.storage.reader() as reader:
             return events(reader, find(reader, self.scope, claim_id))
+
+    # -- doubt -----------------------------------------------------------------------------------------------
+
+    def what_if(
+        self,
+        *,
+        withdraw: str | Sequence[str] = (),
+        assert_: Claim | Sequence[Claim] = (),
+        relate: Edge | Sequence[Edge] = (),
+        trust: Mapping[str, float] | None = None,
+        retract: str | Sequence[str] = (),
+    ) -> WhatIf:
+        """What would move in this scope, with old and new confidence and status; nothing is written.
+
+        withdraw: ids, as `forget`.  assert_: claims, as `store`.  relate: edges, as `relate`.  trust: levels by
+        source, as `trust`.  retract: sources, as `retract`.  All at once, as if done in the order trust, assert_, relate,
+        retract, withdraw. It waits its turn like a write. Raises what these would.
+        """
+        return what_if(
+            self.storage,
+            self.scope,
+            self._intake(),
+            withdraw=[withdraw] if isinstance(withdraw, str) else list(withdraw),
+            retract=[retract] if isinstance(retract, str) else list(retract),
+            assert_=[self._place(each) for each in ([assert_] if isinstance(assert_, Claim) else assert_)],
+            relate=[relate] if isinstance(relate, Edge) else list(relate),
+            trust=trust or {},
+        )
+
+    def impact(self, claim_id: str) -> Impact:
+        """What rests on a claim, what it would become without it, and the recorded answers that used it."""
+        return impact(self.storage, self.scope, self.traces, claim_id)
+
+    def disputes(self, limit: int = 100) -> builtins.list[OpenDispute]:
+        """Pairs of claims in use that contradict each other while neither clearly wins, the most even first."""
+        with self.storage.reader() as reader:
+            return queue(reader, self.scope, self.storage.clock())[:limit]
+
+    def resolve(self, keep: str, drop: str | None = None, *, reason: str = "") -> WriteResult:
+        """Close a dispute: `drop` is retired, and weighs nothing on `keep` any more; restoring it opens it again.
+
+        drop: None means the one claim that `keep` is in open dispute with. reason: kept with the transaction.
+        Raises InvalidClaim where there is no such contradiction, InvalidQuery if several disputes are open.
+        """
+        return resolve(self.storage, self.scope, keep, drop, reason)
+
+    def confirm(self, claim_id: str) -> WriteResult:
+        """Record that a claim turned out to be true, for `calibration`. It is no evidence: no confidence moves.
+
+        Raises NotFound, or InvalidClaim for a claim out of use.
+        """
+        return confirm(self.storage, self.scope, claim_id)
+
+    def calibration(self) -> Calibration:
+        """How the confidences of this scope compare with what was later confirmed or corrected."""
+        with self.storage.reader() as reader:
+            return calibration(reader, self.scope)
 
     # -- helpers ---------------------------------------------------------------------------------------------
 

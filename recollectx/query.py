@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any, Final
 
 from recollectx.claims import CURRENT, VALID_CLAIM_TYPES, Category, Claim, Status, check_text
+from recollectx.doubt import FITTING, Dispute
 from recollectx.errors import InvalidClaim, InvalidQuery
 from recollectx.instants import to_seconds
 
@@ -152,13 +153,15 @@ class Parts:
 class Hit:
     """One claim found. score orders the hits of one recall, in [0, 1].
 
-    disputed_by: ids of current claims that contradict it.
+    disputed_by: ids of current claims that contradict it.  disputes: those of them against which neither it nor
+    they clearly win (see recollectx.doubt), with both confidences.
     """
 
     claim: Claim
     score: float
     parts: Parts
     disputed_by: tuple[str, ...] = ()
+    disputes: tuple[Dispute, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +176,21 @@ class Recall:
     def claims(self) -> list[Claim]:
         """The claims of the hits, in order."""
         return [hit.claim for hit in self.hits]
+
+    @property
+    def relevance(self) -> float:
+        """How well the best of these hits fits the question, in [0, 1]: see recollectx.doubt. Without a question
+        every hit fits. An index of texts gives ranks for cosines, so there the best hit always fits."""
+        if self.query.text is None:
+            return 1.0 if self.hits else 0.0
+        cosines = [hit.parts.cosine for hit in self.hits if hit.parts.cosine is not None]
+        shares = [hit.parts.share for hit in self.hits if hit.parts.share is not None]
+        return min(1.0, max(0.0, max(cosines or shares, default=0.0)))
+
+    @property
+    def nothing_fits(self) -> bool:
+        """Whether nothing relevant is held: no hit, or none that fits the question well enough."""
+        return self.relevance < FITTING
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)

@@ -182,6 +182,9 @@ def group_of(pk: int, nodes: Callable[[int], Node], low_trust: float) -> Group:
     premises; else itself. Derivations are followed HOPS deep, and a derived claim
     down there counts as its own group; so does one whose derivations run in a circle.
     """
+    if not inherits(nodes(pk), low_trust):
+        own = _stated(nodes(pk), low_trust)
+        return pk if own is None else own
     groups: dict[int, Group] = {}
     inner: dict[int, set[int]] = {}
     ring = {pk}

@@ -14,9 +14,10 @@ from conftest import DAY, NOW, START, event, fact, home
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollectx import Memory, Status
+from recollectx import Edge, Memory, Status
+from recollectx.changes import Link
 from recollectx.cli.app import app
-from recollectx.errors import InvalidClaim, NotFound
+from recollectx.errors import InvalidClaim, InvalidQuery, NotFound
 from recollectx.policies.base import Decision
 
 
@@ -256,7 +257,7 @@ def test_the_order_of_forgetting_and_restoring_does_not_matter(path, clock):
 def test_a_claim_that_rests_on_what_it_would_supersede_supersedes_nothing(memory):
     old = memory.store(home("Porto", "ana")).claim_id
     new = memory.derive(home("Braga", created_at=START + DAY), [old]).claim_id
-    memory.relate(new, old, "supersedes")
+    memory.storage.apply([Link(Edge(new, old, "supersedes"))], cause="test")
     assert (status(memory, old), status(memory, new)) == (Status.ACTIVE, Status.ACTIVE)
     memory.forget(old)
     assert status(memory, new) == Status.UNSUPPORTED
@@ -442,7 +443,7 @@ def test_a_dispute_is_settled_and_taken_up_again(memory):
     memory.resolve(one)
     memory.restore(two)
     assert numbers(memory) == pytest.approx(before, abs=1e-9)
-    with pytest.raises(InvalidClaim):
+    with pytest.raises(InvalidQuery):
         memory.resolve(memory.store(fact("sweet")).claim_id)
 
 

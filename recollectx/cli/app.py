@@ -9,11 +9,13 @@ import recollectx
 from recollectx.cli.correcting import correct, restore, retract, supersede, trust, undo
 from recollectx.cli.demo import demo
 from recollectx.cli.doctor import doctor
+from recollectx.cli.doubting import calibration, confirm, disputes, impact, resolve, what_if
 from recollectx.cli.ingest import ingest
 from recollectx.cli.past import diff, snapshot, timeline
 from recollectx.cli.reading import explain, history, list_, recall
 from recollectx.cli.reembedding import reembed
 from recollectx.cli.terminal import Group, Terminal
+from recollectx.cli.tracing import traces
 from recollectx.cli.writing import erase, forget, init, remember
 
 
@@ -47,6 +49,13 @@ for command in (
     retract,
     trust,
     erase,
+    what_if,
+    impact,
+    disputes,
+    resolve,
+    confirm,
+    calibration,
+    traces,
     reembed,
     doctor,
     demo,

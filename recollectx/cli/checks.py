@@ -16,6 +16,7 @@ from recollectx.db.tables import (
     RevisionRow,
     StrengthRow,
     TextRow,
+    TraceClaimRow,
     Tx,
 )
 from recollectx.propagation import LogOdds, Neighbours
@@ -95,7 +96,8 @@ _WORDING = (
     .exists()
 )
 _SAID = [
-    mapped.claim == ClaimRow.pk for mapped in (TextRow, RevisionRow, AssertionRow, StrengthRow, AliasRow)
+    mapped.claim == ClaimRow.pk
+    for mapped in (TextRow, RevisionRow, AssertionRow, StrengthRow, AliasRow, TraceClaimRow)
 ]
 _OTHER = aliased(RevisionRow)
 

@@ -1,10 +1,10 @@
 """What a script reads: values of recollectx as JSON objects, with whole ids and ISO times."""
 
+from dataclasses import asdict
 from typing import Any
 
 from recollectx.changes import EraseReceipt, WriteResult
 from recollectx.claims import Assertion, Claim, EpisodicClaim, SemanticClaim
-from recollectx.graph.explanation import ExplanationNode
 from recollectx.instants import iso
 from recollectx.memory import ConfidenceChangeEvent
 from recollectx.query import Hit
@@ -61,6 +61,7 @@ def hit_document(hit: Hit, rank: int) -> Document:
             for name in ("keyword", "share", "neighbours", "recency", "confidence")
         },
         "disputed_by": list(hit.disputed_by),
+        "disputes": [asdict(dispute) for dispute in hit.disputes],
         "claim": claim_document(hit.claim),
     }
 
@@ -97,16 +98,6 @@ def move_document(event: ConfidenceChangeEvent) -> Document:
         "change_type": event.change_type,
         "reason": event.reason,
         "caused_by": event.caused_by_id,
-    }
-
-
-def node_document(node: ExplanationNode) -> Document:
-    """A claim and, nested, what bears on it."""
-    return {
-        "relation": node.relation,
-        "repeated": node.repeated,
-        "claim": claim_document(node.belief),
-        "children": [node_document(child) for child in node.children],
     }
 
 

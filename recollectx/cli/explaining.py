@@ -9,10 +9,10 @@ from recollectx.cli.documents import (
     assertion_document,
     claim_document,
     move_document,
-    node_document,
 )
 from recollectx.errors import NotFound
 from recollectx.graph.explanation import ExplanationResult
+from recollectx.graph.pictures import node_dict
 from recollectx.instants import iso
 from recollectx.memory import ConfidenceChangeEvent, Memory
 from recollectx.storage.journal import first_confidence
@@ -43,7 +43,7 @@ class Explained:
             "belief": claim_document(self.claim),
             "assertions": [assertion_document(assertion) for assertion in self.direct["assertions"]],
             **{name: list(self.direct[name]) for name in listed},
-            "tree": node_document(self.deep.root),
+            "tree": node_dict(self.deep.root, claim_document),
             "cycle_detected": self.deep.cycle_detected,
             "truncated": self.deep.truncated,
             "formed": {"at": iso(self.first[1]), "confidence": self.first[0]},

@@ -11,8 +11,10 @@ from recollectx.cli.parameters import asked, filters, whole_id
 from recollectx.cli.render import hit_table
 from recollectx.cli.terminal import Command, Terminal, pass_terminal
 from recollectx.cli.trees import explanation_tree, history_table
+from recollectx.graph.pictures import to_dot, to_mermaid
 from recollectx.query import MAX_K, Query
 
+PICTURES = {"dot": to_dot, "mermaid": to_mermaid}
 NOTHING = Text("No belief fits", style="yellow")
 
 
@@ -26,10 +28,18 @@ def recall(terminal: Terminal, /, question: tuple[str, ...], k: int, verbose: bo
     """What the memory knows about a question, best first."""
     words = " ".join(question)
     with terminal.open() as memory:
-        hits = memory.storage.recall(Query(words, k=k, **asked(terminal.scope, given))).hits
-    document = {"question": words, "hits": [hit_document(hit, rank) for rank, hit in enumerate(hits, 1)]}
+        found = memory.storage.recall(Query(words, k=k, **asked(terminal.scope, given)))
+    hits = found.hits
+    document = {
+        "question": words,
+        "relevance": found.relevance,
+        "nothing_fits": found.nothing_fits,
+        "hits": [hit_document(hit, rank) for rank, hit in enumerate(hits, 1)],
+    }
     table = hit_table(hits, wide=terminal.wide, first=1, scored=True, parts=verbose)
     terminal.show(document, table if hits else NOTHING)
+    if hits and found.nothing_fits and not terminal.as_json:
+        terminal.note("none of these fits the question well; the answer may not be known")
 
 
 @click.command("list", cls=Command)
@@ -52,15 +62,25 @@ def list_(terminal: Terminal, /, limit: int, offset: int, **given: Any) -> None:
 @click.command(cls=Command)
 @click.argument("claim_id", metavar="ID")
 @click.option("--depth", type=click.IntRange(0, 50), default=3, help="How far to follow. Default: 3.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["tree", *PICTURES]),
+    default="tree",
+    help="A tree, or a picture's source.",
+)
 @pass_terminal
-def explain(terminal: Terminal, claim_id: str, depth: int) -> None:
+def explain(terminal: Terminal, claim_id: str, depth: int, form: str) -> None:
     """Why a claim is believed.
 
-    Who says it, what bears on it, and the latest moves of its confidence.
+    Who says it, what bears on it and how much that adds (in log-odds), and the latest moves of its confidence.
     """
     with terminal.open() as memory:
         found = explained(memory, whole_id(memory, claim_id), depth=depth)
-    terminal.show(found.document(), explanation_tree(found))
+    if form in PICTURES and not terminal.as_json:
+        click.echo(PICTURES[form](found.deep), nl=False)
+    else:
+        terminal.show(found.document(), explanation_tree(found))
 
 
 @click.command(cls=Command)

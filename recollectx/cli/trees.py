@@ -9,7 +9,9 @@ from recollectx.claims import CURRENT, Assertion, Claim, Status
 from recollectx.cli.explaining import Explained
 from recollectx.cli.render import day, number, plain, short, source
 from recollectx.edges import Relation
+from recollectx.graph.attribution import Witness
 from recollectx.graph.explanation import ExplanationNode
+from recollectx.graph.pictures import signed
 from recollectx.memory import ConfidenceChangeEvent
 
 LATEST = 5
@@ -28,8 +30,9 @@ _ORDER = list(_BEARS)
 def explanation_tree(found: Explained, *, hints: bool = True) -> Tree:
     """The tree of one claim, with the latest moves of its confidence. hints: say what was left out."""
     tree = Tree(_headline(found.claim), guide_style="dim")
+    witnesses = {witness.source: witness for witness in found.deep.root.witnesses}
     for assertion in found.direct["assertions"]:
-        tree.add(_asserted(assertion, own=assertion.source == found.claim.source))
+        tree.add(_asserted(assertion, witnesses.get(assertion.source)))
     _grow(tree, found.deep.root)
     for old in found.superseded:
         tree.add(_about(old, SUPERSEDES, "yellow"))
@@ -59,9 +62,9 @@ def _headline(claim: Claim) -> Text:
     return line
 
 
-def _asserted(assertion: Assertion, *, own: bool) -> Text:
+def _asserted(assertion: Assertion, witness: Witness | None) -> Text:
     who = "nobody named" if assertion.source is None else plain(assertion.source)
-    how = ("asserted by ", "blue") if own else ("+ also asserted by ", "green")
+    how = ("asserted by ", "blue") if witness is None else ("+ also asserted by ", "green")
     line = Text.assemble(how, who, f", {day(assertion.said_at)}, ")
     line.append_text(number(assertion.confidence))
     quoted = assertion.span or "; ".join(assertion.evidence)
@@ -69,7 +72,16 @@ def _asserted(assertion: Assertion, *, own: bool) -> Text:
         line.append(f": “{plain(quoted)}”", style="italic")
     if assertion.times > 1:
         line.append(f" ({assertion.times} times)", style="dim")
+    if witness is not None:
+        line.append_text(_amount(witness.amount, witness.why_not))
     return line
+
+
+def _amount(amount: float | None, why_not: str) -> Text:
+    """What an edge or a witness adds, in log-odds."""
+    if why_not:
+        return Text(f" not counted: {plain(why_not)}", style="dim")
+    return Text("" if amount is None else f" {signed(amount)}", style="bold")
 
 
 def _about(claim: Claim, how: str, style: str) -> Text:
@@ -91,6 +103,7 @@ def _grow(tree: Tree, node: ExplanationNode) -> None:
         relation = str(child.relation)
         how, style = _BEARS.get(relation, (f"{plain(relation)} from", "blue"))
         label = _about(child.belief, how, style)
+        label.append_text(_amount(child.contribution, child.why_not))
         if child.repeated:
             label.append(" see above", style="dim")
         _grow(tree.add(label), child)

@@ -26,6 +26,7 @@ WORDS = {
     "trust": "trust in a source changed",
     "configure": "another rule of belief",
     "erase": "a claim was erased",
+    "resolve": "a dispute was resolved",
     MOVED_IN: "solved anew when it was moved in from 0.2.7",
 }
 FURTHER_UP = ", further up"

@@ -213,6 +213,33 @@ class StrengthRow(Base):
     change: Mapped[int] = mapped_column(Big)
 
 
+class TraceRow(Base):
+    """An answer that was given in the transaction seq; meta is JSON. erased: the tx that took its words away."""
+
+    __tablename__ = "rx_traces"
+    __table_args__ = (Index("ix_rx_traces_scope_pk", "scope", "pk"),)
+    pk: Mapped[int] = mapped_column(Big, primary_key=True, autoincrement=False)
+    id: Mapped[str] = mapped_column(Text, unique=True)
+    scope: Mapped[str] = mapped_column(Text)
+    seq: Mapped[int] = mapped_column(Big)
+    question: Mapped[str | None] = mapped_column(Text)
+    response: Mapped[str | None] = mapped_column(Text)
+    meta: Mapped[str | None] = mapped_column(Text)
+    erased: Mapped[int | None] = mapped_column(Big)
+
+
+class TraceClaimRow(Base):
+    """A claim that an answer had to go on; parts is a JSON object of numbers, the words are those of its revision."""
+
+    __tablename__ = "rx_trace_claims"
+    trace: Mapped[int] = mapped_column(Big, ForeignKey("rx_traces.pk"), primary_key=True)
+    claim: Mapped[int] = mapped_column(Big, ForeignKey("rx_claims.pk"), primary_key=True, index=True)
+    rank: Mapped[int] = mapped_column(Integer)
+    score: Mapped[float] = mapped_column(Float)
+    confidence: Mapped[float] = mapped_column(Float)
+    parts: Mapped[str] = mapped_column(Text)
+
+
 class SettingRow(Versioned, Base):
     """A setting kept with the data; value is JSON."""
 

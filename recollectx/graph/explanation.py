@@ -12,6 +12,7 @@ from typing import Protocol
 
 from recollectx.claims import Claim
 from recollectx.edges import Relation
+from recollectx.graph.attribution import Balance, Weight, Witness
 
 MAX_NODES = 500
 
@@ -35,6 +36,12 @@ class ExplanationNode:
 
     children holds supported_by, contradicted_by and derived_from, and what bears on it by other relations.
     repeated: it is laid out elsewhere in the tree.
+    contribution: what it adds to its parent by this edge, in log-odds; None at the root.  counted, why_not: whether
+    it has a say, and the reason if not, such as "same source as ...".
+    start, x: log-odds where the claim begins by its own assertion, and where it stands.  witnesses: its other
+    assertions.  returned: what its parent adds to it by the contradiction they share, which is not laid out again.
+    whole: all that bears on it is shown, so that start + the contributions of children and witnesses + returned = x.
+    These are None, empty or False in a repeated node.
     """
 
     belief: Claim
@@ -42,6 +49,14 @@ class ExplanationNode:
     relation: str | None
     children: tuple["ExplanationNode", ...] = ()
     repeated: bool = False
+    contribution: float | None = None
+    counted: bool = True
+    why_not: str = ""
+    start: float | None = None
+    x: float | None = None
+    witnesses: tuple[Witness, ...] = ()
+    returned: float | None = None
+    whole: bool = False
 
     def _by(self, relation: str) -> tuple["ExplanationNode", ...]:
         return tuple(child for child in self.children if child.relation == relation)
@@ -130,8 +145,10 @@ def walk(
     return Walk(depths, onto, truncated)
 
 
-def lay_out(root: int, found: Walk, claims: Mapping[int, Claim]) -> ExplanationResult:
-    """The tree of a walk: each claim laid out once, where it is nearest to the root."""
+def lay_out(
+    root: int, found: Walk, claims: Mapping[int, Claim], accounts: Mapping[int, Balance]
+) -> ExplanationResult:
+    """The tree of a walk: each claim laid out once, where it is nearest to the root. accounts: of every claim."""
     reached = [pk for pk in found.depths if pk in claims]
     parents: dict[int, tuple[int, int]] = {}
     for pk in reached:
@@ -142,24 +159,50 @@ def lay_out(root: int, found: Walk, claims: Mapping[int, Claim]) -> ExplanationR
     # Deepest first: what bears on a claim is laid out before it, without recursion.
     for pk in reversed(reached):
         came = parents[pk][1] if pk in parents else None
-        children = []
+        account = accounts[pk]
+        children, returned = [], None
+        unseen = set(account.edges)
         for step in found.onto.get(pk, ()):
-            if step.edge == came or step.other not in claims:
+            if step.other not in claims:
+                continue
+            way = (step.other, step.relation, step.mirrored)
+            unseen.discard(way)
+            weight = account.weight(way)
+            if step.edge == came:
+                returned = weight.amount
                 continue
             if parents.get(step.other) == (pk, step.edge):
-                children.append(replace(laid[step.other], relation=step.relation))
+                child = laid[step.other]
             else:
-                again = ExplanationNode(
-                    claims[step.other], found.depths[pk] + 1, step.relation, repeated=True
-                )
-                children.append(again)
-        laid[pk] = ExplanationNode(claims[pk], found.depths[pk], None, tuple(children))
+                child = ExplanationNode(claims[step.other], found.depths[pk] + 1, None, repeated=True)
+            children.append(_as_child(child, step.relation, weight))
+        laid[pk] = ExplanationNode(
+            claims[pk],
+            found.depths[pk],
+            None,
+            tuple(children),
+            start=account.start,
+            x=account.x,
+            witnesses=account.witnesses,
+            returned=returned,
+            whole=not unseen,
+        )
     return ExplanationResult(
         root=laid[root],
         max_depth_reached=max(found.depths.values()),
         cycle_detected=_has_cycle(found),
         total_nodes=len(reached),
         truncated=found.truncated,
+    )
+
+
+def _as_child(node: ExplanationNode, relation: str, weight: Weight) -> ExplanationNode:
+    return replace(
+        node,
+        relation=relation,
+        contribution=weight.amount,
+        counted=weight.counted,
+        why_not=weight.why_not,
     )
 
 

@@ -1,7 +1,7 @@
 """The belief graph as the solver sees it: loaded in batches, one read per table."""
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from sqlalchemy import bindparam, select
@@ -27,10 +27,14 @@ STANDING = (
 
 
 class StoredGraph:
-    """The live graph around the claims that were loaded."""
+    """The live graph around the claims that were loaded.
 
-    def __init__(self, reader: Reader) -> None:
+    onto: to look at these claims only: of the others just those get arrows that may take their group from premises.
+    """
+
+    def __init__(self, reader: Reader, *, onto: Collection[int] | None = None) -> None:
         self._reader = reader
+        self._onto = onto
         self._nodes: dict[int, Node] = {}
         self._strengths: dict[int, float] = {}
         self._confidences: dict[int, float] = {}
@@ -43,8 +47,9 @@ class StoredGraph:
             return
         rows = {row.pk: row for row in self._reader.rows_in(STANDING, missing)}
         assertions = self._reader.assertions(missing)
-        incoming = [edge for edge in self._reader.edges_in(missing) if edge.relation in EPISTEMIC]
-        outgoing = [edge for edge in self._reader.edges_out(missing) if edge.relation in EPISTEMIC]
+        looked_at = [pk for pk in missing if self._wanted(pk, rows)]
+        incoming = [edge for edge in self._reader.edges_in(looked_at) if edge.relation in EPISTEMIC]
+        outgoing = [edge for edge in self._reader.edges_out(looked_at) if edge.relation in EPISTEMIC]
         ends = {edge.dst for edge in outgoing} | {edge.src for edge in incoming}
         scopes = {pk: found.scope for pk, found in self._reader.identities(ends | set(missing)).items()}
         trusts = self._reader.trusts(
@@ -75,6 +80,10 @@ class StoredGraph:
                 derived=bool(row and row.basis == Basis.DERIVED),
                 alive=bool(row and row.status in CURRENT),
             )
+
+    def _wanted(self, pk: int, rows: Mapping[int, Any]) -> bool:
+        derived = pk in rows and rows[pk].basis == Basis.DERIVED
+        return self._onto is None or pk in self._onto or derived
 
     def node(self, pk: int) -> Node:
         """The claim with its voices and arrows."""

@@ -74,9 +74,9 @@ def moves(reader: Reader, pk: int) -> list[Moved]:
     return found
 
 
-def events(reader: Reader, known: Identity) -> list[ConfidenceChangeEvent]:
-    """Every move of a claim's confidence with its cause, newest first."""
-    moved = moves(reader, known.pk)
+def events(reader: Reader, known: Identity, *, after: int = 0) -> list[ConfidenceChangeEvent]:
+    """Every move of a claim's confidence with its cause, newest first. after: only those of later transactions."""
+    moved = [move for move in moves(reader, known.pk) if move.seq > after]
     others = reader.identities(move.by for move in moved if move.by is not None)
     return [
         ConfidenceChangeEvent(

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, scoped_session
@@ -133,12 +133,9 @@ class MemoryStore(Spellings):
         self._check_open()
         try:
             with self.database.write() as conn:
-                writer = Writer(conn, clock=self.clock, cause=cause, vectors=vectors)
-                for change in changes(writer.reader) if callable(changes) else changes:
-                    writer.make(change)
+                writer = self._carried_out(conn, changes, cause=cause, vectors=vectors)
                 if not writer.count:
                     return Applied(0, 0)
-                writer.finish()
         except IntegrityError as error:
             raise InvalidClaim(f"the database refused the change: {error.orig}") from error
         if self._log_waits:
@@ -153,6 +150,42 @@ class MemoryStore(Spellings):
         return Applied(
             writer.seq, writer.count, tuple(writer.erased_ids), writer.erased_rows, writer.at / 1e6
         )
+
+    def _carried_out(
+        self,
+        conn: Connection,
+        changes: Iterable[Change] | Plan,
+        *,
+        cause: str,
+        vectors: Mapping[str, Vectors] | None = None,
+    ) -> Writer:
+        """The writer after all changes, and what follows from them; nothing is committed."""
+        writer = Writer(conn, clock=self.clock, cause=cause, vectors=vectors)
+        for change in changes(writer.reader) if callable(changes) else changes:
+            writer.make(change)
+        if writer.count:
+            writer.finish()
+        return writer
+
+    def rehearse(self, changes: Iterable[Change] | Plan) -> list[tuple[Claim | None, Claim | None]]:
+        """Each claim that `changes` would touch or move, as it reads before and after; nothing is written.
+
+        None stands for a claim that is not there. The changes are carried out as `apply` does, under the same lock,
+        read, and rolled back: no transaction number is used up, and no cache sees them. Raises what `apply` would.
+        """
+        self._check_open()
+        try:
+            with self.database.write() as conn:
+                trial = conn.begin_nested()
+                writer = self._carried_out(conn, changes, cause="rehearsal")
+                keys = writer.touched()
+                after = writer.reader.claims(keys)
+                trial.rollback()
+                before = Reader(conn).claims(keys)
+                conn.rollback()
+        except IntegrityError as error:
+            raise InvalidClaim(f"the database refused the change: {error.orig}") from error
+        return [(before.get(pk), after.get(pk)) for pk in keys]
 
     @contextmanager
     def reader(self, as_of: float | None = None) -> Iterator[Reader]:

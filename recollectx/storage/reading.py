@@ -352,18 +352,22 @@ class Reader:
         return [found[pk] for pk in sorted(found)]
 
     def rivals(self, claims: Mapping[int, Claim]) -> dict[int, tuple[str, ...]]:
-        """Ids of the current claims that contradict each of these that is current, in its own scope or in global."""
+        """The ids of `rival_claims`."""
+        return {pk: tuple(each.id for each in found) for pk, found in self.rival_claims(claims).items()}
+
+    def rival_claims(self, claims: Mapping[int, Claim]) -> dict[int, tuple[Claim, ...]]:
+        """The current claims that contradict each of these that is current, in its own scope or in global."""
         claims = {pk: claim for pk, claim in claims.items() if claim.status in CURRENT}
         pairs = set()
         for edge in self.bearing(claims):
             if edge.relation == Relation.CONTRADICTS:
                 pairs |= {(edge.dst, edge.src), (edge.src, edge.dst)}
         others = self.claims(other for pk, other in pairs if pk in claims)
-        found: dict[int, tuple[str, ...]] = {}
+        found: dict[int, tuple[Claim, ...]] = {}
         for pk, other in sorted(pair for pair in pairs if pair[0] in claims):
             rival = others.get(other)
             if rival and rival.status in CURRENT and rival.scope in (claims[pk].scope, GLOBAL):
-                found[pk] = (*found.get(pk, ()), rival.id)
+                found[pk] = (*found.get(pk, ()), rival)
         return found
 
     def in_scope(self, scope: str) -> list[Identity]:

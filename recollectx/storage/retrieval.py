@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 from sqlalchemy import bindparam, func, select
 
+from recollectx.claims import Claim
 from recollectx.db.engine import Database
 from recollectx.db.tables import ChangeRow, ClaimRow, RevisionRow, TextRow, VectorRow
+from recollectx.doubt import Dispute, disputed
 from recollectx.embeddings.base import Vectors
 from recollectx.errors import BackendError
 from recollectx.instants import from_micros
@@ -295,9 +297,18 @@ def _order(query: Query, hit: Hit, pk: int) -> tuple[float, ...]:
 
 def _hits(reader: Reader, ranked: list[Ranked]) -> list[tuple[Hit, int]]:
     claims = reader.claims(found.claim for found in ranked)
-    disputed = reader.rivals(claims)
+    rivals = reader.rival_claims(claims)
     return [
-        (Hit(claims[found.claim], found.score, found.parts, disputed.get(found.claim, ())), found.claim)
+        (_hit(claims[found.claim], found, rivals.get(found.claim, ())), found.claim)
         for found in ranked
         if found.claim in claims
     ]
+
+
+def _hit(claim: Claim, found: Ranked, rivals: Sequence[Claim]) -> Hit:
+    disputes = (
+        Dispute(claim.id, claim.confidence, rival.id, rival.confidence)
+        for rival in rivals
+        if disputed(claim.confidence, rival.confidence)
+    )
+    return Hit(claim, found.score, found.parts, tuple(rival.id for rival in rivals), tuple(disputes))

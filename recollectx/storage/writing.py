@@ -49,6 +49,7 @@ from recollectx.storage.belief import StoredGraph
 from recollectx.storage.erasing import erase_rows, unembed_next, unquote
 from recollectx.storage.reading import RULE, Reader, StoredEdge, said_hash, slot_hash
 from recollectx.storage.standing import restand
+from recollectx.storage.tracing import insert_trace, traced_erasure, untrace
 from recollectx.storage.undoing import KIND, Turn, turns
 from recollectx.text import tokens
 
@@ -539,6 +540,7 @@ class Writer:
         for other, scope in unembed_next(self.conn, pk):
             self._log("embed", scope, other)
         touched, bare = unquote(self.conn, pk)
+        self.erased_rows += traced_erasure(self.conn, pk, self.seq)
         self.erased_rows += erase_rows(self.conn, pk, self.seq)
         self.erased_ids.append(known.id)
         for other in around | set(touched):
@@ -561,6 +563,34 @@ class Writer:
                 if over.src != under.dst and not self._standing(over.src, under.dst, over.relation, False):
                     at = None if over.at is None else from_micros(over.at)
                     self._link(ch.Link(Edge(ids[over.src].id, ids[under.dst].id, over.relation), at))
+
+    # -- answers, doubts -------------------------------------------------------------------------------------
+
+    def _resolve(self, change: ch.Resolve) -> None:
+        (keep, _), (pk, scope) = self._find(change.keep), self._find(change.drop)
+        n = self._log("resolve", scope, pk, keep)
+        self._stand(pk, Status.RETIRED, _micros(self.reader.claims([pk])[pk].valid_to), n)
+
+    def _confirm(self, change: ch.Confirm) -> None:
+        pk, scope = self._find(change.claim_id)
+        self._log("confirm", scope, pk)
+
+    def _trace(self, change: ch.Trace) -> None:
+        self.flush()
+        insert_trace(
+            self.conn, change, self.seq, {each.claim_id: self._find(each.claim_id)[0] for each in change.used}
+        )
+        self._log("trace", change.scope, None)
+
+    def _untrace(self, change: ch.Untrace) -> None:
+        self.erased_rows += untrace(self.conn, change.scope)
+        self._log("untrace", change.scope, None)
+
+    def touched(self) -> list[int]:
+        """The claims that this transaction did something to or moved, so far."""
+        self.flush()
+        rows = self.conn.execute(select(ChangeRow.claim, ChangeRow.other).where(ChangeRow.seq == self.seq))
+        return sorted({pk for row in rows for pk in row if pk is not None})
 
     # -- belief ----------------------------------------------------------------------------------------------
 
@@ -666,4 +696,8 @@ _MAKE: Mapping[type, Callable[[Writer, Any], None]] = {
     ch.Configure: Writer._configure,
     ch.Embed: Writer._embed,
     ch.Erase: Writer._erase,
+    ch.Resolve: Writer._resolve,
+    ch.Confirm: Writer._confirm,
+    ch.Trace: Writer._trace,
+    ch.Untrace: Writer._untrace,
 }
