@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from recollectx import Edge, Memory, Status
 from recollectx.changes import Link
 from recollectx.cli.app import app
-from recollectx.errors import InvalidClaim, InvalidQuery, NotFound
+from recollectx.errors import InvalidClaim, NotFound
 from recollectx.policies.base import Decision
 
 
@@ -443,7 +443,7 @@ def test_a_dispute_is_settled_and_taken_up_again(memory):
     memory.resolve(one)
     memory.restore(two)
     assert numbers(memory) == pytest.approx(before, abs=1e-9)
-    with pytest.raises(InvalidQuery):
+    with pytest.raises(InvalidClaim):
         memory.resolve(memory.store(fact("sweet")).claim_id)
 
 
