@@ -271,7 +271,8 @@ class Undone:
 class EraseReceipt:
     """What an erasure removed: ids, rows, when (seconds since 1970 UTC); never content.
 
-    pending: a reader still holds old pages of the file; `recollectx doctor` tells when they are gone.
+    pending: a reader still holds old pages of the file, or an index outside still holds the vectors; both are tried
+    again with the next writes and questions.
     """
 
     ids: tuple[str, ...]

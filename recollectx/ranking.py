@@ -110,6 +110,11 @@ class ScopeIndex(Columns):
         claims = self.column["claim"][rows[best]].tolist()
         return [Ranked(*hit) for hit in zip(claims, scores[best].tolist(), parts, strict=True)]
 
+    def passing(self, query: Query, now: float) -> set[int]:
+        """The claims that pass every filter of the query."""
+        rows = passing(self, np.flatnonzero(self.column["alive"][: self.used]), query, now)
+        return set(self.column["claim"][rows].tolist())
+
     def _relevance(self, text: str, weights: Weights, near: tuple[Floats, Mask] | None) -> _Relevance:
         keyword, idf = self._keyword(query_tokens(text) if weights.keyword else [])
         most = sum(idf.values())

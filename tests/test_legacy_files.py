@@ -365,3 +365,25 @@ def test_what_is_told_of_the_files_own_setting_can_be_read(file):
             "SELECT value FROM rx_settings WHERE name = 'moved from 0.2.7' AND tx_to IS NULL"
         ).fetchone()
     assert json.loads(value) == {"belief_edges": 2, "claims": 3, "confidence_history": 4}
+
+
+def test_rows_that_are_no_text_or_no_number_come_as_far_as_they_can(tmp_path, caplog):
+    path = tmp_path / "odd.db"
+    with sqlite3.connect(path) as conn:
+        conn.execute(
+            "CREATE TABLE claims (id VARCHAR NOT NULL PRIMARY KEY, type VARCHAR, confidence FLOAT, importance FLOAT, "
+            "evidence TEXT, created_at FLOAT, last_reinforced_at FLOAT, support_count INTEGER, summary TEXT, "
+            "subject VARCHAR, predicate VARCHAR, object VARCHAR)"
+        )
+        row = "INSERT INTO claims VALUES (?, 'episodic', ?, .5, ?, ?, 1.7e9, 1, ?, NULL, NULL, NULL)"
+        conn.execute(row, ("deep", 0.8, "[" * 100_000, 1.7e9, "nested too deep"))
+        conn.execute(row, ("lone", 0.8, '["\\ud800 hello"]', 1.7e9, "a lone surrogate"))
+        conn.execute(row, ("endless", float("inf"), "[]", float("inf"), "numbers without end"))
+        conn.execute(
+            row.replace("?, NULL", "CAST(? AS TEXT), NULL"), ("bytes", 0.8, "[]", 1.7e9, b"caf\xe9 noir")
+        )
+    with Memory.open(path) as memory:
+        found = {claim.id: claim for claim in memory.retrieve()}
+        assert set(found) == {"deep", "lone", "endless", "bytes"}
+        assert found["bytes"].text.endswith("noir")
+        assert memory.recall("numbers without end", k=1).claims[0].id == "endless"

@@ -9,7 +9,7 @@ from recollectx import EpisodicClaim, Memory, MemoryStore, SemanticClaim
 from recollectx.changes import Action
 from recollectx.embeddings import HashEmbedder
 from recollectx.embeddings.base import BaseEmbedder
-from recollectx.errors import DimensionError, ModelMismatch
+from recollectx.errors import DimensionError, InvalidSetting, ModelMismatch
 from recollectx.storage.embedding import Embedding
 from recollectx.storage.vector import ExactIndex, FAISSBackend
 
@@ -275,3 +275,133 @@ def test_an_index_of_texts_is_fed_in_every_scope_and_again_after_a_fault(path):
 def test_an_index_and_an_embedder_of_two_lengths_are_refused(path):
     with pytest.raises(DimensionError, match="64-d"):
         MemoryStore(path, ExactIndex(64), embedder=Moody(32))
+
+
+def test_a_model_changed_by_another_process_is_noticed_before_anything_mixes(path):
+    with Memory.open(path, embedder=Moody()) as memory:
+        told(memory)
+        memory.recall("kettle")
+        with Memory.open(path, embedder=None) as second:
+            anew = Embedding(second.storage.database, Moody(32), second.storage.apply)
+            anew.start_over()
+            anew.embed_waiting()
+        for use in (
+            lambda: memory.store(SemanticClaim.from_text("never kept")),
+            lambda: memory.recall("kettle"),
+        ):
+            with pytest.raises(ModelMismatch):
+                use()
+        assert len(memory.retrieve()) == len(FACTS)
+    with Memory.open(path, embedder=Moody(32)) as memory:
+        assert memory.recall(FACTS[0], k=1).hits[0].parts.cosine == pytest.approx(1, abs=1e-3)
+
+
+def test_what_is_put_by_id_after_a_question_gets_its_vector(path):
+    store = MemoryStore(path, embedder=Moody())
+    store.put(SemanticClaim.from_text(FACTS[0]))
+    store.semantic_query("kettle")
+    store.put(SemanticClaim.from_text(FACTS[1]))
+    store.semantic_query("garden")
+    assert all(vectors_of(path).values())
+    store.close()
+
+
+def test_an_erased_claim_leaves_the_index_outside_at_once(path):
+    index = ExactIndex(64, Moody())
+    with Memory(MemoryStore(path, index), scope="tenant") as memory:
+        ids = told(memory)
+        memory.recall("kettle")
+        assert index.count("tenant") == len(FACTS)
+        assert memory.erase(ids[0]).pending is False
+        assert index.count("tenant") == len(FACTS) - 1
+        memory.erase(scope="tenant")
+        assert index.count("tenant") == 0
+
+    class Stuck(Texts):
+        def delete(self, id):
+            raise OSError("the index is away")
+
+    stuck = Stuck()
+    with Memory(MemoryStore(path, stuck)) as memory:
+        claim_id = told(memory)[0]
+        assert memory.erase(claim_id).pending is True
+
+
+def test_a_text_index_that_calls_itself_a_vector_backend_is_taken_for_what_it_is(path):
+    from recollectx.storage.vector import VectorBackend
+
+    class Mine(Texts, VectorBackend):
+        def __init__(self):
+            Texts.__init__(self)
+
+    mine = Mine()
+    with Memory(MemoryStore(path, mine)) as memory:
+        told(memory)
+        assert len(mine.held) == len(FACTS)
+    with pytest.raises(InvalidSetting, match="no vector index"):
+        MemoryStore(path, object())
+
+
+class Loose:
+    """Somebody's embedder, without a name, that fails when told to."""
+
+    dimension = 64
+    broken = False
+
+    def embed(self, texts):
+        if self.broken:
+            raise ConnectionError("away")
+        if any("poison" in text for text in texts):
+            raise ValueError("no")
+        return HashEmbedder(64).embed(texts)
+
+
+def test_an_embedder_of_another_make_costs_no_claim_when_it_fails(path):
+    loose = Loose()
+    with Memory.open(path, embedder=loose) as memory:
+        told(memory)
+        loose.broken = True
+        assert "not embedded yet" in memory.store(SemanticClaim.from_text("the attic is dry")).reason
+        assert memory.recall("attic").claims[0].text == "the attic is dry"
+
+
+def test_one_text_that_cannot_be_embedded_holds_up_no_other(path):
+    with Memory.open(path, embedder=None) as memory:
+        memory.store_many([SemanticClaim.from_text(text) for text in ("poison ivy", *FACTS)])
+    with Memory.open(path, embedder=Loose()) as memory:
+        memory.recall("kettle")
+    assert vectors_of(path) == {"poison ivy": False, **dict.fromkeys(FACTS, True)}
+
+
+def test_a_filter_starves_no_index_of_texts(path):
+    index = Texts()
+    with Memory(MemoryStore(path, index)) as memory:
+        turns = [EpisodicClaim(summary=f"kettle story {n}", created_at=float(n)) for n in range(250)]
+        ids = [result.claim_id for result in memory.store_many(turns)]
+        memory.store(SemanticClaim.from_text("a kettle"))
+        best = memory.recall("kettle story", type="semantic").hits
+        assert [hit.claim.text for hit in best] == ["a kettle"]
+        assert best[0].parts.cosine is not None
+        assert len(ids) == 250
+
+
+def test_an_index_of_texts_gets_each_claim_once_and_a_new_one_gets_all(path):
+
+    class Counting(Texts):
+        upserts = 0
+
+        def __len__(self):
+            return len(self.held)
+
+        def upsert(self, id, text):
+            Counting.upserts += 1
+            super().upsert(id, text)
+
+    kept = Counting()
+    for number in range(3):
+        store = MemoryStore(path, kept)
+        Memory(store).store(SemanticClaim.from_text(f"fact number {number}"))
+    assert Counting.upserts == 3
+    fresh = Counting()
+    Memory(MemoryStore(path, fresh)).store(SemanticClaim.from_text("one more"))
+    assert len(fresh.held) == 4

@@ -1,13 +1,13 @@
 """Delivery: feeding an index that embeds texts on its own side, from the log of changes.
 
 At least once and in order: what was delivered is remembered as a place in the log, moved on only after the index
-took it, and kept in the database when the store is closed. After a fault or a kill the same changes come again, and
+took it, and kept in the database with each batch. After a fault or a kill the same changes come again, and
 taking one twice does no harm.
 """
 
 import logging
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Sized
 from typing import Any
 
 from sqlalchemy import bindparam, func, select
@@ -18,6 +18,7 @@ from recollectx.db.tables import ChangeRow, ClaimRow
 from recollectx.errors import BackendError
 from recollectx.storage.embedding import Apply
 from recollectx.storage.reading import Reader
+from recollectx.storage.vector.base import VectorBackend
 from recollectx.storage.vector.text import TextBackend
 
 DELIVERED = "delivered"
@@ -43,10 +44,14 @@ class Delivery:
         self._backend = backend
         self._apply = apply
         self._lock = threading.Lock()
-        self._name = f"{DELIVERED}:{type(backend.backend).__qualname__}"
+        index = backend.backend
+        kept_as = getattr(index, "collection_name", None) or getattr(index, "index_name", None) or ""
+        self._name = f"{DELIVERED}:{type(index).__qualname__}:{kept_as}"
         with database.read() as conn:
             stored = Reader(conn).setting(self._name)
-        self._kept = self._at = int(stored["n"]) if stored else 0
+        sized = isinstance(index, Sized) and not isinstance(index, VectorBackend)
+        empty = sized and not len(index)  # type: ignore[arg-type]
+        self._at = int(stored["n"]) if stored and not empty else 0
 
     def catch_up(self) -> bool:
         """Deliver what waits; False if the index failed and something still does."""
@@ -55,6 +60,7 @@ class Delivery:
                 while rows := self._waiting():
                     self._deliver(rows)
                     self._at = rows[-1].n
+                    self._apply([Configure(self._name, {"n": self._at})], cause=DELIVERED)
             except BackendError as error:
                 log.warning("the text index is behind: %s", error)
                 return False
@@ -72,19 +78,17 @@ class Delivery:
             [claim.id for claim in claims.values()], [claim.text for claim in claims.values()]
         )
 
-    def near(self, text: str, keys: Mapping[str, int]) -> dict[int, float] | None:
-        """Ranks of the nearest claims among `keys`, as scores in (0, 1]; None if the index fails."""
+    def near(self, text: str, keys: Mapping[str, int], allowed: Collection[int]) -> dict[int, float] | None:
+        """Ranks of the nearest claims among `allowed`, as scores in (0, 1]; None if the index fails.
+
+        keys: which claims the ids mean.
+        """
         self.catch_up()
-        if not keys or not text.strip():
+        if not allowed or not text.strip():
             return None
         try:
-            found = self._backend.search_text(text, ASKED, keep=keys.__contains__)
+            found = self._backend.search_text(text, ASKED, keep=lambda id: keys.get(id) in allowed)
         except BackendError as error:
             log.warning("recall goes by words alone: %s", error)
             return None
         return {keys[each.id]: each.score for each in found}
-
-    def close(self) -> None:
-        """Keep the place that was reached."""
-        if self._at > self._kept:
-            self._apply([Configure(self._name, {"n": self._at})], cause=DELIVERED)

@@ -14,22 +14,25 @@ import numpy as np
 from recollectx.changes import Change, Configure, Embed
 from recollectx.claims import Claim, EpisodicClaim
 from recollectx.db.engine import Database
-from recollectx.embeddings import PROBE, Embedder, same_model
+from recollectx.embeddings import PROBE, BaseEmbedder, CachedEmbedder, Embedder, same_model
 from recollectx.embeddings.base import Vectors
-from recollectx.errors import BackendError, ModelMismatch
+from recollectx.errors import BackendError, DimensionError, ModelMismatch
 from recollectx.storage.reading import Reader, Wording
 from recollectx.storage.writing import MODEL
 from recollectx.text import in_context
 
 BATCH = 256
 HEAL_AT_ONCE = 2_000
+REFUSED = 3
+"""Texts in a row that fail one by one before the model itself counts as away."""
+FAULTS = (BackendError, DimensionError)
 log = logging.getLogger("recollectx")
 
 
 class Apply(Protocol):
     """`MemoryStore.apply`."""
 
-    def __call__(self, changes: Sequence[Change], *, cause: str) -> Any: ...
+    def __call__(self, changes: Sequence[Change], *, cause: str, model: int | None = None) -> Any: ...
 
 
 class Embedding:
@@ -44,7 +47,7 @@ class Embedding:
         self._database = database
         self._apply = apply
         self._lock = threading.Lock()
-        self._checked = False
+        self.key: int | None = None
         self._waiting = True
 
     def identity(self) -> dict[str, Any]:
@@ -59,16 +62,16 @@ class Embedding:
     def check(self) -> None:
         """See that the vectors in the database are of this model; a database without any takes it."""
         with self._lock:
-            if self._checked:
-                return
             with self._database.read() as conn:
-                stored = Reader(conn).setting(MODEL)
+                since, stored = Reader(conn).setting_since(MODEL)
+            if since is not None and since == self.key:
+                return
             own = self.identity()
             if stored is None:
-                self._apply([Configure(MODEL, own)], cause="embedder")
+                self.key = self._apply([Configure(MODEL, own)], cause="embedder").seq
             else:
                 refuse_other_model(stored, own)
-            self._checked = True
+                self.key = since
 
     def of_claims(self, claims: Sequence[Claim]) -> tuple[dict[str, Vectors], str]:
         """Vectors by claim id, and what went wrong ("" if nothing); a fault leaves the wordings waiting."""
@@ -77,7 +80,7 @@ class Embedding:
             with self._database.read() as conn:
                 texts = with_context(Reader(conn), claims)
             return dict(zip((claim.id for claim in claims), self.embedder.embed(texts), strict=True)), ""
-        except BackendError as error:
+        except FAULTS as error:
             self._waiting = True
             log.warning("not embedded yet, will be at the next use: %s", error)
             return {}, f"; not embedded yet: {error}"
@@ -88,7 +91,7 @@ class Embedding:
             self.check()
             vector: Vectors = self.embedder.embed([text])[0]
             return vector if vector.any() else None
-        except BackendError as error:
+        except FAULTS as error:
             log.warning("recall goes by words alone: %s", error)
             return None
 
@@ -104,7 +107,7 @@ class Embedding:
             return 0
         try:
             done = self.embed_waiting() if waiting else 0
-        except BackendError as error:
+        except FAULTS as error:
             log.warning("%d wordings still have no vector: %s", waiting, error)
             return 0
         self._waiting = False
@@ -128,14 +131,39 @@ class Embedding:
                 texts = [_in_context(reader, wording) for wording in waiting]
             if not waiting:
                 return done
-            vectors = self.embedder.embed(texts)
+            vectors = self._embedded(texts)
             self._apply(
-                [Embed(wording.text, vector) for wording, vector in zip(waiting, vectors, strict=True)],
+                [
+                    Embed(wording.text, vector)
+                    for wording, vector in zip(waiting, vectors, strict=True)
+                    if vector is not None
+                ],
                 cause="embed",
+                model=self.key,
             )
             last = waiting[-1].text
             done += len(waiting)
             progress(len(waiting))
+
+    def _embedded(self, texts: list[str]) -> list[Vectors | None]:
+        """The vectors of texts; None for one that the model refuses while it takes others."""
+        try:
+            return list(self.embedder.embed(texts))
+        except FAULTS as error:
+            if len(texts) == 1:
+                raise
+            found: list[Vectors | None] = []
+            refused = 0
+            for text in texts:
+                try:
+                    found.append(self.embedder.embed([text])[0])
+                except FAULTS:
+                    found.append(None)
+                    refused += 1
+                    if refused == len(found) == min(REFUSED, len(texts)):
+                        raise error from None
+            log.warning("%d wordings cannot be embedded: %s", refused, error)
+            return found
 
     def start_over(self) -> None:
         """Take this embedder for the database; the vectors of another model are let go in the same transaction."""
@@ -145,7 +173,8 @@ class Embedding:
                 stored = Reader(conn).setting(MODEL)
             if stored is None or not is_same_model(stored, own):
                 self._apply([Configure(MODEL, own)], cause="embedder")
-            self._checked = True
+            with self._database.read() as conn:
+                self.key = Reader(conn).setting_since(MODEL)[0]
             self._waiting = True
 
 
@@ -187,3 +216,19 @@ def _in_context(reader: Reader, wording: Wording) -> str:
     if wording.session is not None and wording.position:
         before = reader.turn(wording.scope, wording.session, wording.position - 1)
     return in_context(before, wording.words)
+
+
+class Foreign(BaseEmbedder):
+    """An embedder of somebody else's, its answers checked and its faults wrapped."""
+
+    def __init__(self, embedder: Any) -> None:
+        super().__init__(getattr(embedder, "name", type(embedder).__qualname__), None)
+        self.wrapped = embedder
+
+    def _embed(self, texts: Sequence[str]) -> Any:
+        return self.wrapped.embed(texts)
+
+
+def checked(embedder: Embedder) -> Embedder:
+    """The embedder itself if it checks its answers, else wrapped so that they are."""
+    return embedder if isinstance(embedder, BaseEmbedder | CachedEmbedder) else Foreign(embedder)

@@ -9,7 +9,8 @@ come, and how many numbers are different from what 0.2.7 had stored, is one line
 import json
 import logging
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -87,9 +88,22 @@ def move_in(database: Database, clock: Callable[[], float]) -> None:
     with database.write() as conn:
         if conn.execute(_SETTING).first() is not None:
             return
-        report = _Move(conn, clock()).run()
+        with _any_bytes(conn):
+            report = _Move(conn, clock()).run()
     level = logging.INFO if report.smooth else logging.WARNING
     _log.log(level, "%s", report.line(database.url.database))
+
+
+@contextmanager
+def _any_bytes(conn: Connection) -> Iterator[None]:
+    """Text that is no UTF-8 is read with marks in place of what cannot be decoded, instead of failing the file."""
+    driver: Any = conn.connection.dbapi_connection
+    before = driver.text_factory
+    driver.text_factory = lambda raw: raw.decode("utf-8", "replace")
+    try:
+        yield
+    finally:
+        driver.text_factory = before
 
 
 def _to_do(database: Database, conn: Connection) -> bool:

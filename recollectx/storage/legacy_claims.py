@@ -31,7 +31,7 @@ def claim_of(row: Any, asserted: float | None, now: float) -> Arrival | None:
 
     now: seconds since 1970 UTC, the time of a row that has none.
     """
-    with suppress(InvalidClaim, ValueError, TypeError):
+    with suppress(InvalidClaim, ValueError, TypeError, RecursionError):
         return Arrival(_build(row, _as_is(row, asserted)), mended=False)
     with suppress(InvalidClaim):
         return Arrival(_mended(row, asserted, now), mended=True)
@@ -68,7 +68,7 @@ def _mended(row: Any, asserted: float | None, now: float) -> Claim:
         value = getattr(row, name)
         fit = repair(value)
         if fit != value:
-            was[name] = value[:_SHORT] if isinstance(value, str) else value
+            was[name] = value if isinstance(value, int) or value is None else str(value)[:_SHORT]
         return fit
 
     confidence = mend("confidence", lambda value: _unit(value, 0.0))
@@ -102,11 +102,13 @@ def _worded(row: Any, shared: dict[str, Any]) -> Claim:
 
 
 def _clean(value: Any) -> str:
-    return "" if value is None else str(value).replace("\0", " ").strip()[:MAX_TEXT]
+    if value is None:
+        return ""
+    return str(value).encode("utf-8", "replace").decode().replace("\0", " ").strip()[:MAX_TEXT]
 
 
 def _list(value: Any) -> list[Any] | None:
-    with suppress(ValueError, TypeError):
+    with suppress(ValueError, TypeError, RecursionError):
         found = json.loads(value)
         return found if isinstance(found, list) else None
     return None

@@ -4,6 +4,7 @@
 one, seeing the effect of those it has yielded. Deciding and writing are then one step that nobody can come between.
 """
 
+import logging
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -22,32 +23,36 @@ from recollectx.db.engine import BUSY_SECONDS
 from recollectx.db.migrate import upgrade
 from recollectx.db.targets import database_of
 from recollectx.embeddings.base import Embedder, Vectors
-from recollectx.errors import DimensionError, InvalidClaim, StorageError
+from recollectx.errors import BackendError, DimensionError, InvalidClaim, InvalidSetting, StorageError
 from recollectx.propagation import LogOdds, Rule
 from recollectx.query import Query, Recall
 from recollectx.storage.delivery import DELIVERED, Delivery
-from recollectx.storage.embedding import Embedding
+from recollectx.storage.embedding import Embedding, checked
 from recollectx.storage.legacy import move_in
 from recollectx.storage.past import seq_at
 from recollectx.storage.reading import RULE, Reader
 from recollectx.storage.retrieval import CACHE_BYTES, Retriever
 from recollectx.storage.spellings import Spellings
 from recollectx.storage.vector.base import VectorBackend
-from recollectx.storage.vector.text import TextBackend, TextProtocol
+from recollectx.storage.vector.text import TextBackend, TextProtocol, is_text_backend
 from recollectx.storage.writing import Writer
 
+log = logging.getLogger("recollectx")
 Plan: TypeAlias = Callable[[Reader], Iterable[Change]]
 
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What a transaction came to: its number (0: nothing was to do), how many changes, what was erased."""
+    """What a transaction came to: its number (0: nothing was to do), how many changes, what was erased.
+
+    index_waits: an index outside the database failed and is behind."""
 
     seq: int
     changes: int
     erased_ids: tuple[str, ...] = ()
     erased_rows: int = 0
     at: float = 0.0
+    index_waits: bool = False
 
 
 class MemoryStore(Spellings):
@@ -83,9 +88,12 @@ class MemoryStore(Spellings):
         try:
             upgrade(self.database)
             move_in(self.database, clock)
-            backend = vectors if isinstance(vectors, VectorBackend) else None
+            backend = _backend_of(vectors)
+            self._backend = backend
             embedder = _embedder_of(backend, embedder)
-            self.embedding = None if embedder is None else Embedding(self.database, embedder, self.apply)
+            self.embedding = None
+            if embedder is not None:
+                self.embedding = Embedding(self.database, checked(embedder), self.apply)
             self.delivery = None
             if vectors is not None and backend is None:
                 self.delivery = Delivery(self.database, TextBackend(vectors), self.apply)
@@ -109,13 +117,9 @@ class MemoryStore(Spellings):
     def close(self) -> None:
         """Let the file go; a second call does nothing."""
         if not self._closed:
-            try:
-                if self.delivery is not None:
-                    self.delivery.close()
-            finally:
-                self._closed = True
-                self.retriever.clear()
-                self.database.close()
+            self._closed = True
+            self.retriever.clear()
+            self.database.close()
 
     def apply(
         self,
@@ -123,33 +127,57 @@ class MemoryStore(Spellings):
         *,
         cause: str,
         vectors: Mapping[str, Vectors] | None = None,
+        model: int | None = None,
     ) -> Applied:
         """Make all changes in one transaction, or none. The only code that writes.
 
-        vectors: by claim id, for the wordings that the changes bring.
+        vectors: by claim id, for the wordings that the changes bring.  model: the transaction that named the model
+        they are of; ModelMismatch if it is another by now.
 
         Raises what a change or plan raises, after rolling back; DatabaseBusy if another writer holds on too long.
         """
         self._check_open()
         try:
             with self.database.write() as conn:
-                writer = self._carried_out(conn, changes, cause=cause, vectors=vectors)
+                if model is None and self.embedding is not None:
+                    model = self.embedding.key
+                writer = self._carried_out(conn, changes, cause=cause, vectors=vectors, model=model)
                 if not writer.count:
                     return Applied(0, 0)
         except IntegrityError as error:
             raise InvalidClaim(f"the database refused the change: {error.orig}") from error
         if self._log_waits:
             self.truncate_log()
+        if self.embedding is not None and (writer.bare or writer.erased_ids):
+            self.embedding.wait()
+        outside = self._told_outside(writer, cause)
+        return Applied(
+            writer.seq,
+            writer.count,
+            tuple(writer.erased_ids),
+            writer.erased_rows,
+            writer.at / 1e6,
+            not outside,
+        )
+
+    def _told_outside(self, writer: Writer, cause: str) -> bool:
+        """Let the indexes follow a transaction; False if one outside failed and still holds what was erased.
+
+        index_waits: an index outside the database failed and is behind."""
+        done = True
         if writer.erased_ids:
             # The indexes in memory hold words too.
             self.retriever.clear()
-            if self.embedding is not None:
-                self.embedding.wait()
+            try:
+                for scope, ids in writer.erased_from.items():
+                    if self._backend is not None:
+                        self._backend.delete_ids(scope, ids)
+            except BackendError as error:
+                log.warning("the vector index still holds what was erased: %s", error)
+                done = False
         if self.delivery is not None and cause != DELIVERED:
-            self.delivery.catch_up()
-        return Applied(
-            writer.seq, writer.count, tuple(writer.erased_ids), writer.erased_rows, writer.at / 1e6
-        )
+            done = self.delivery.catch_up() and done
+        return done
 
     def _carried_out(
         self,
@@ -158,9 +186,10 @@ class MemoryStore(Spellings):
         *,
         cause: str,
         vectors: Mapping[str, Vectors] | None = None,
+        model: int | None = None,
     ) -> Writer:
         """The writer after all changes, and what follows from them; nothing is committed."""
-        writer = Writer(conn, clock=self.clock, cause=cause, vectors=vectors)
+        writer = Writer(conn, clock=self.clock, cause=cause, vectors=vectors, model=model)
         for change in changes(writer.reader) if callable(changes) else changes:
             writer.make(change)
         if writer.count:
@@ -245,6 +274,15 @@ class MemoryStore(Spellings):
                 return None
             claim = reader.claims([known.pk]).get(known.pk)
         return claim if claim is None or retired or claim.status != Status.RETIRED else None
+
+
+def _backend_of(vectors: object) -> VectorBackend | None:
+    """The index that takes vectors, None for one that takes texts; InvalidSetting for what is neither."""
+    if vectors is None or is_text_backend(vectors):
+        return None
+    if not isinstance(vectors, VectorBackend):
+        raise InvalidSetting(f"{vectors!r} is no vector index; see recollectx.storage.vector")
+    return vectors
 
 
 def _embedder_of(backend: VectorBackend | None, embedder: Embedder | None) -> Embedder | None:

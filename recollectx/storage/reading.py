@@ -223,7 +223,9 @@ _NEXT_POSITION = (
         RevisionRow.tx_to.is_(None),
     )
 )
-_SETTING = select(SettingRow.value).where(SettingRow.name == bindparam("name"), SettingRow.tx_to.is_(None))
+_SETTING = select(SettingRow.value, SettingRow.tx_from).where(
+    SettingRow.name == bindparam("name"), SettingRow.tx_to.is_(None)
+)
 _LATER = aliased(RevisionRow)
 _BARE = select(TextRow.pk).where(~exists().where(VectorRow.text == TextRow.pk))
 _BARE_COUNT = select(func.count()).select_from(_BARE.subquery())
@@ -437,6 +439,11 @@ class Reader:
         """A setting kept with the data."""
         rows = self._rows(_SETTING, name=name)
         return dict(json.loads(rows[0].value)) if rows else None
+
+    def setting_since(self, name: str) -> tuple[int | None, dict[str, Any] | None]:
+        """The transaction that made a setting what it is, and the setting; both None if there is none."""
+        rows = self.rows(_SETTING, name=name)
+        return (rows[0].tx_from, dict(json.loads(rows[0].value))) if rows else (None, None)
 
     def count_unembedded(self) -> int:
         """How many wordings have no vector."""

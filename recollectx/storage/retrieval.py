@@ -33,8 +33,6 @@ from recollectx.storage.writing import MODEL
 
 CACHE_BYTES = 512 * 2**20
 PASTS = 8
-NEAR = 10_000
-"""How many neighbours an index outside is asked for at most: all of a scope up to that size."""
 log = logging.getLogger("recollectx")
 
 _LAST_CHANGE = select(func.max(ChangeRow.n))
@@ -151,6 +149,10 @@ class _Held:
         if self._backend is None:
             return
         vectors = {row.id: vector for row in rows if (vector := _vector(row)) is not None}
+        if any(vector.size != self._backend.dimension for vector in vectors.values()):
+            # Of another model: a question is refused by name, and what asks for no meaning goes on.
+            self.fed = False
+            return
         ids, matrix = list(vectors), np.array(list(vectors.values()), np.float32)
         matrix = matrix.reshape(len(ids), self._backend.dimension)
         try:
@@ -169,7 +171,7 @@ class _Held:
         if self._backend is None or vector is None or not self.fed:
             return None
         try:
-            found = self._backend.search_vector(scope, vector, max(1, min(len(self.keys), NEAR)))
+            found = self._backend.search_vector(scope, vector, max(1, len(self.keys)))
         except BackendError as error:
             log.warning("recall goes by words alone: %s", error)
             return None
@@ -211,7 +213,8 @@ class Retriever:
                 cosines = held.near(scope, vector)
                 # An index that embeds on its side knows only the wordings of now.
                 if self._delivery is not None and query.text is not None and seq is None:
-                    cosines = self._delivery.near(query.text, held.keys)
+                    allowed = held.index.passing(query, now)
+                    cosines = self._delivery.near(query.text, held.keys, allowed)
                 ranked = held.index.search(query, now, vector, cosines=cosines)
                 # Of several scopes the cut comes after they are merged.
                 found.extend(_hits(reader, ranked[query.offset :] if len(scopes) == 1 else ranked))

@@ -41,7 +41,7 @@ from recollectx.db.tables import (
 )
 from recollectx.edges import EPISTEMIC, Edge, Relation
 from recollectx.embeddings.base import Vectors
-from recollectx.errors import InvalidClaim, NotFound, ScopeError
+from recollectx.errors import InvalidClaim, ModelMismatch, NotFound, ScopeError
 from recollectx.instants import from_micros, to_micros
 from recollectx.propagation import Belief, LogOdds, Node, Rule, Voice, rule_from
 from recollectx.solving import settle
@@ -94,6 +94,7 @@ class Writer:
         clock: Callable[[], float],
         cause: str,
         vectors: Mapping[str, Vectors] | None = None,
+        model: int | None = None,
     ) -> None:
         self.conn = conn
         self.reader = Reader(conn, self.flush)
@@ -102,6 +103,8 @@ class Writer:
         self.at = max(to_micros(clock(), "the clock"), last.at if last else 0)
         self._cause = cause
         self._vectors = vectors or {}
+        self._model = model
+        self._model_checked = self.bare = False
         self._pending: dict[type, list[dict[str, Any]]] = {mapped: [] for mapped in _TABLES}
         self._next: dict[type, int] = {}
         self._dirty: dict[int, int] = {}
@@ -111,6 +114,7 @@ class Writer:
         self.count = 0
         self.erased_rows = 0
         self.erased_ids: list[str] = []
+        self.erased_from: dict[str, list[str]] = {}
         self.rule: Rule = LogOdds()
         stored = self.reader.rule()
         if stored is not None:
@@ -241,9 +245,22 @@ class Writer:
         )
         if claim.id in self._vectors:
             self._vector(text, self._vectors[claim.id])
+        else:
+            self.bare = True
         return text
 
     def _vector(self, text: int, vector: Vectors) -> None:
+        if not self._model_checked:
+            since, stored = self.reader.setting_since(MODEL)
+            if (
+                stored is None
+                or (self._model is not None and since != self._model)
+                or stored["dimension"] != len(vector)
+            ):
+                raise ModelMismatch(
+                    "the memory was embedded by another model meanwhile; nothing was written, try again"
+                )
+            self._model_checked = True
         self._pending[VectorRow].append({"text": text, "vector": vector.astype("<f2").tobytes()})
 
     def _embed(self, change: ch.Embed) -> None:
@@ -515,6 +532,7 @@ class Writer:
         n = self._log("configure", None, None, detail=change.name)
         if change.name == MODEL:
             self.conn.execute(delete(VectorRow))
+            self.bare = True
         if change.name == RULE:
             self._ruled(rule_from(change.value), n)
 
@@ -543,6 +561,7 @@ class Writer:
         self.erased_rows += traced_erasure(self.conn, pk, self.seq)
         self.erased_rows += erase_rows(self.conn, pk, self.seq)
         self.erased_ids.append(known.id)
+        self.erased_from.setdefault(known.scope, []).append(known.id)
         for other in around | set(touched):
             self._shake(other, n)
             self._unsure.add(other)
