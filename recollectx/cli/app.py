@@ -9,6 +9,7 @@ import recollectx
 from recollectx.cli.demo import demo
 from recollectx.cli.doctor import doctor
 from recollectx.cli.ingest import ingest
+from recollectx.cli.past import diff, snapshot, timeline
 from recollectx.cli.reading import explain, history, list_, recall
 from recollectx.cli.reembedding import reembed
 from recollectx.cli.terminal import Group, Terminal
@@ -34,6 +35,9 @@ for command in (
     list_,
     explain,
     history,
+    timeline,
+    snapshot,
+    diff,
     forget,
     erase,
     reembed,
