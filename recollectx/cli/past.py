@@ -7,7 +7,6 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from recollectx.claims import Claim
 from recollectx.cli.documents import Document, claim_document
 from recollectx.cli.parameters import InstantType
 from recollectx.cli.render import number, plain, plain_table, short, source, told
@@ -96,16 +95,12 @@ def _event_document(event: Event) -> Document:
 
 
 def _change_document(change: ClaimChange) -> Document:
-    def told_of(claim: Claim | None) -> Document | None:
-        return None if claim is None else claim_document(claim)
-
-    before, after = told_of(change.before), told_of(change.after)
-    both = before is not None and after is not None
+    before, after = (None if each is None else claim_document(each) for each in (change.before, change.after))
     return {
         "id": change.claim.id,
         "before": before,
         "after": after,
-        "changed": [name for name in before or {} if both and (before or {})[name] != (after or {})[name]],
+        "changed": list(change.fields),
         "causes": [_cause_document(cause) for cause in change.causes],
     }
 

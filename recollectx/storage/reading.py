@@ -26,6 +26,7 @@ from recollectx.claims import (
     FrozenMetadata,
     SemanticClaim,
     Status,
+    check_member,
     check_text,
     in_words,
 )
@@ -488,10 +489,10 @@ def _claim(row: Any, voices: list[Assertion], trusts: dict[tuple[str | None, str
         "support_count": min(sum(voice.times for voice in voices), MAX_COUNT),
         "scope": row.scope,
         "entities": tuple(json.loads(row.entities)) if row.entities else (),
-        "category": None if row.category is None else Category(row.category),
-        "status": Status(row.status),
+        "category": None if row.category is None else check_member(row.category, "category", Category),
+        "status": check_member(row.status, "status", Status),
         "source": best.source if best else None,
-        "basis": Basis(row.basis),
+        "basis": check_member(row.basis, "basis", Basis),
         "valid_from": _seconds(row.valid_from),
         "valid_to": _seconds(row.valid_to),
         "due_at": _seconds(row.due_at),
@@ -504,4 +505,6 @@ def _claim(row: Any, voices: list[Assertion], trusts: dict[tuple[str | None, str
     }
     if row.type == "episodic":
         return _kept(EpisodicClaim, summary=row.object, **shared)
+    if row.subject is None or row.predicate is None:
+        raise InvalidClaim(f"claim {row.id!r} has lost its wording; `recollectx doctor` looks for the cause")
     return _kept(SemanticClaim, subject=row.subject, predicate=row.predicate, object=row.object, **shared)
