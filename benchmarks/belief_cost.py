@@ -93,12 +93,11 @@ def evaluations(memory: Memory, edge: Edge) -> int:
         return counting.evaluations
 
 
-def new_edges(claims: int, count: int, *, seed: int = 11) -> Iterator[Edge]:
+def new_edges(claims: int, count: int, *, block: int, seed: int = 11) -> Iterator[Edge]:
     """Edges between claims drawn at random: the places within a block are those of any other size."""
     places, blocks = random.Random(seed), random.Random(seed + 1)
-    size = min(claims, world.BLOCK)
     for _ in range(count):
-        src, dst = (places.randrange(size) + size * blocks.randrange(claims // size) for _ in range(2))
+        src, dst = (places.randrange(block) + block * blocks.randrange(claims // block) for _ in range(2))
         relation, strength = places.choice(world.RELATIONS), places.uniform(0.5, 1)
         if src != dst:
             yield Edge(world.name(world.SCOPE, src), world.name(world.SCOPE, dst), relation, strength)
@@ -232,13 +231,13 @@ def measure(folder: Path, sizes: Sequence[int], *, edges: int, rounds: int) -> I
     paths = [folder / f"belief-{size}.db" for size in sizes]
     for path, size in zip(paths, sizes, strict=True):
         if not path.exists():
-            print(f"building {size:,} claims ... {world.build(path, size):.0f} s", flush=True)
+            print(f"building {size:,} claims ... {world.build(path, size, block=sizes[0]):.0f} s", flush=True)
     clock = world.Clock(time.time())
     small, large = (
         Memory.open(path, scope=world.SCOPE, embedder=None, clock=clock) for path in paths
     )
     with small, large:
-        drawn = list(zip(*(new_edges(size, edges) for size in sizes), strict=True))
+        drawn = list(zip(*(new_edges(size, edges, block=sizes[0]) for size in sizes), strict=True))
         yield from count_lines(small, large, drawn)
         yield from edge_lines(small, large, drawn)
         chance = random.Random(5)

@@ -21,8 +21,6 @@ from recollectx.solving import settle
 from recollectx.storage.belief import StoredGraph
 from recollectx.storage.reading import Reader, chunks
 
-BLOCK = 10_000
-"""Each block is made alike, so that a larger memory is more of the same: the mix of components never changes."""
 DENSE = 0.25
 DENSE_DEGREE = 3
 LARGEST = 12
@@ -31,7 +29,7 @@ START = 1_700_000_000.0
 SOURCES = {f"source {n}": 1.0 for n in range(36)} | {f"rumour {n}": 0.3 for n in range(4)} | {"press": 0.8}
 RELATIONS = ("supports",) * 11 + ("derives",) * 5 + ("contradicts",) * 4
 
-Pair = tuple[int, int]
+Drawn = tuple[int, int, str, float]
 
 
 class Clock:
@@ -45,18 +43,20 @@ class Clock:
         return self.now
 
 
-def build(path: Path, claims: int, *, seed: int = 7) -> float:
-    """A memory of `claims` claims in SCOPE and DESK_CLAIMS in DESK at `path`; the seconds it took."""
+def build(path: Path, claims: int, *, block: int, seed: int = 7) -> float:
+    """A memory of `claims` claims in SCOPE and DESK_CLAIMS in DESK at `path`; the seconds it took.
+
+    Every `block` claims are joined alike, with one dense component: a larger memory is more of the same.
+    """
     begun = time.perf_counter()
-    chance = random.Random(seed)
     with Memory.open(path, scope=SCOPE, embedder=None, clock=Clock()) as memory:
         store = memory.storage
         store.apply([Trust(source, level, None) for source, level in SOURCES.items()], cause="trust")
         for scope, count in ((SCOPE, claims), (DESK, DESK_CLAIMS)):
             for batch in chunks(range(count), 1_000):
-                store.apply([_assertion(scope, n, chance) for n in batch], cause="store")
+                store.apply([_assertion(scope, n, f"{seed} {n % block}") for n in batch], cause="store")
         with store.database.write() as conn:
-            _link(conn, _pairs(claims, chance), chance)
+            _link(conn, _edges(claims, block, seed))
             _derive(conn)
             _settle(conn)
     return time.perf_counter() - begun
@@ -67,7 +67,8 @@ def name(scope: str, n: int) -> str:
     return f"{scope}-{n}"
 
 
-def _assertion(scope: str, n: int, chance: random.Random) -> Assert:
+def _assertion(scope: str, n: int, seed: str) -> Assert:
+    chance = random.Random(seed)
     claim = SemanticClaim(
         id=name(scope, n),
         subject=f"station {n}",
@@ -83,33 +84,37 @@ def _assertion(scope: str, n: int, chance: random.Random) -> Assert:
     return Assert(claim, assertion_of(claim))
 
 
-def _pairs(claims: int, chance: random.Random) -> Iterator[Pair]:
+def _edges(claims: int, block: int, seed: int) -> Iterator[Drawn]:
     """Edges by the keys of their ends, 1.5 for each claim of SCOPE; keys count from 1."""
-    for start in range(1, claims + 1, BLOCK):
-        end = min(start + BLOCK, claims + 1)
-        dense = int((end - start) * DENSE)
-        yield from _random_pairs(start, start + dense, DENSE_DEGREE * dense, chance)
-        yield from _small_components(start + dense, end, chance)
-    yield from _small_components(claims + 1, claims + DESK_CLAIMS + 1, chance)
+    for start in range(1, claims + 1, block):
+        chance = random.Random(seed)
+        dense = int(block * DENSE)
+        yield from _random_edges(start, start + dense, DENSE_DEGREE * dense, chance)
+        yield from _small_components(start + dense, start + block, chance)
+    yield from _small_components(claims + 1, claims + DESK_CLAIMS + 1, random.Random(seed))
 
 
-def _random_pairs(start: int, end: int, count: int, chance: random.Random) -> set[Pair]:
-    found: set[Pair] = set()
-    while len(found) < min(count, (end - start) * (end - start - 1) // 2):
-        src, dst = sorted(chance.sample(range(start, end), 2))
-        found.add((src, dst))
-    return found
+def _random_edges(start: int, end: int, count: int, chance: random.Random) -> Iterator[Drawn]:
+    pairs = set()
+    while len(pairs) < count:
+        src, dst = sorted(chance.sample(range(end - start), 2))
+        pairs.add((src, dst))
+    yield from (_drawn(start + src, start + dst, chance) for src, dst in sorted(pairs))
 
 
-def _small_components(start: int, end: int, chance: random.Random) -> Iterator[Pair]:
-    """Trees of up to LARGEST claims with a few edges more: one edge for each claim."""
+def _small_components(start: int, end: int, chance: random.Random) -> Iterator[Drawn]:
+    """Trees of up to LARGEST claims, most with an edge more: about one edge for each claim."""
     while start < end:
         size = min(chance.randint(1, LARGEST), end - start)
-        pairs = {(chance.randrange(start, n), n) for n in range(start + 1, start + size)}
+        pairs = {(chance.randrange(n), n) for n in range(1, size)}
         if size > 2:
-            pairs |= _random_pairs(start, start + size, 2, chance)
-        yield from pairs
+            pairs |= {(place, size - 1) for place in chance.sample(range(size - 1), 2)}
+        yield from (_drawn(start + src, start + dst, chance) for src, dst in sorted(pairs))
         start += size
+
+
+def _drawn(src: int, dst: int, chance: random.Random) -> Drawn:
+    return src, dst, chance.choice(RELATIONS), round(chance.uniform(0.5, 1), 2)
 
 
 def _next(conn: Connection, column: object) -> int:
@@ -135,8 +140,8 @@ def _log(conn: Connection, seq: int, kind: str, rows: Sequence[tuple[int, int | 
     return n
 
 
-def _link(conn: Connection, pairs: Iterator[Pair], chance: random.Random) -> None:
-    edges = [(src, dst, chance.choice(RELATIONS)) for src, dst in pairs]
+def _link(conn: Connection, drawn: Iterator[Drawn]) -> None:
+    edges = list(drawn)
     seq, first = _begin(conn, "relate"), _next(conn, EdgeRow.pk)
     rows = [
         {
@@ -144,20 +149,20 @@ def _link(conn: Connection, pairs: Iterator[Pair], chance: random.Random) -> Non
             "src": src,
             "dst": dst,
             "relation": relation,
-            "strength": round(chance.uniform(0.5, 1), 2),
+            "strength": strength,
             "derivation": None,
             "tx_from": seq,
             "tx_to": None,
         }
-        for i, (src, dst, relation) in enumerate(edges)
+        for i, (src, dst, relation, strength) in enumerate(edges)
     ]
     insert_rows(conn, EdgeRow.__table__, rows)
-    _log(conn, seq, "link", [(dst, src, relation) for src, dst, relation in edges])
+    _log(conn, seq, "link", [(dst, src, relation) for src, dst, relation, _ in edges])
 
 
 def _derive(conn: Connection) -> None:
-    """Let every third claim that derives from another be a derived one; edges run forward, so none is circular."""
-    premised = select(EdgeRow.dst).where(EdgeRow.relation == "derives", EdgeRow.dst % 3 == 0)
+    """Let claims that derive from another by a weak edge be derived ones; edges run forward, so none is circular."""
+    premised = select(EdgeRow.dst).where(EdgeRow.relation == "derives", EdgeRow.strength < 0.65)
     conn.execute(update(RevisionRow).where(RevisionRow.claim.in_(premised)).values(basis="derived"))
 
 

@@ -189,7 +189,11 @@ class Database:
 
 def begin(conn: Connection) -> None:
     """Begin as `Database.write` asks, or to read."""
-    conn.exec_driver_sql("BEGIN IMMEDIATE" if conn.get_execution_options().get(WRITE) else "BEGIN")
+    if conn.get_execution_options().get(WRITE):
+        conn.exec_driver_sql("BEGIN IMMEDIATE")
+    else:
+        # Past SQLAlchemy: it waits for nobody, and the way through takes longer than reading a claim.
+        conn.connection.cursor().execute("BEGIN").close()
 
 
 def _use_wal(dbapi: Any, seconds: float) -> None:

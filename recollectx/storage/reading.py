@@ -30,6 +30,7 @@ from recollectx.claims import (
     check_text,
     in_words,
 )
+from recollectx.db.statements import fetch
 from recollectx.db.tables import (
     AliasRow,
     AssertionRow,
@@ -281,8 +282,8 @@ class Reader:
     def _rows(self, statement: Executable, **params: Any) -> Sequence[Any]:
         self._flush()
         if self.seq is None:
-            return self.conn.execute(statement, params).all()
-        return self.conn.execute(as_of(statement), {**params, THEN: self.seq}).all()
+            return fetch(self.conn, statement, params)
+        return fetch(self.conn, as_of(statement), {**params, THEN: self.seq})
 
     def rows(self, statement: Executable, **params: Any) -> Sequence[Any]:
         """Rows of any statement about what is believed, as this reader sees it."""
