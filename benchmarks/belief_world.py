@@ -131,7 +131,7 @@ def _begin(conn: Connection, cause: str) -> int:
 def _log(conn: Connection, seq: int, kind: str, rows: Sequence[tuple[int, int | None, str | None]]) -> int:
     """Log (claim, other, detail); the number of the first."""
     n = _next(conn, ChangeRow.n)
-    scopes = dict(conn.execute(select(ClaimRow.pk, ClaimRow.scope)).tuples().all())
+    scopes = {pk: scope for pk, scope in conn.execute(select(ClaimRow.pk, ClaimRow.scope))}
     logged = [
         {"n": n + i, "seq": seq, "scope": scopes[claim], "kind": kind, "claim": claim, "other": other, "detail": detail}
         for i, (claim, other, detail) in enumerate(rows)

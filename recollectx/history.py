@@ -34,7 +34,7 @@ from recollectx.storage.chronicle import (
 from recollectx.storage.journal import events, first_confidence
 from recollectx.storage.memory_store import MemoryStore
 from recollectx.storage.past import seq_at
-from recollectx.storage.reading import Reader
+from recollectx.storage.reading import Reader, as_stored
 
 __all__ = ["Cause", "ClaimChange", "ClaimHistory", "Diff", "EdgeChange", "Event", "History", "Snapshot"]
 
@@ -264,7 +264,16 @@ def _edges(reader: Reader, shown: Mapping[int, Claim]) -> tuple[Edge, ...]:
     }
     ends |= {pk: claim.id for pk, claim in shown.items()}
     return tuple(
-        Edge(ends[edge.src], ends[edge.dst], edge.relation, edge.strength, edge.derivation)
+        as_stored(
+            Edge,
+            {
+                "src": ends[edge.src],
+                "dst": ends[edge.dst],
+                "relation": edge.relation,
+                "strength": edge.strength,
+                "derivation": edge.derivation,
+            },
+        )
         for edge in stored
         if edge.src in ends
     )

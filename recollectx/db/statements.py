@@ -38,9 +38,12 @@ def fetch(conn: Connection, statement: Executable, params: Mapping[str, Any]) ->
 
     For statements that are made once and whose values need no conversion. Raises what `conn.execute` does.
     """
-    given = {name: _padded(value) if isinstance(value, list) else value for name, value in params.items()}
-    shape = tuple((name, len(value) if isinstance(value, list) else None) for name, value in given.items())
-    query = _select_sql(statement, conn.dialect, shape)
+    given: dict[str, Any] = {}
+    shape = []
+    for name, value in params.items():
+        given[name] = listed = _padded(value) if isinstance(value, list) else value
+        shape.append((name, len(listed) if isinstance(value, list) else None))
+    query = _select_sql(statement, conn.dialect, tuple(shape))
     values: list[Any] = []
     for name, constant in query.places:
         value = constant if name is None else given[name]

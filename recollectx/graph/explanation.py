@@ -7,7 +7,7 @@ the other places). A cycle is reported when, and only when, the edges lead back 
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 from recollectx.claims import Claim
@@ -133,27 +133,29 @@ def walk(
 def lay_out(root: int, found: Walk, claims: Mapping[int, Claim]) -> ExplanationResult:
     """The tree of a walk: each claim laid out once, where it is nearest to the root."""
     reached = [pk for pk in found.depths if pk in claims]
-    parents: dict[int, tuple[int, int]] = {}
+    parents: dict[int, tuple[int, Step]] = {}
     for pk in reached:
         for step in found.onto.get(pk, ()):
             if step.other != root and found.depths[step.other] == found.depths[pk] + 1:
-                parents.setdefault(step.other, (pk, step.edge))
+                parents.setdefault(step.other, (pk, step))
     laid: dict[int, ExplanationNode] = {}
     # Deepest first: what bears on a claim is laid out before it, without recursion.
     for pk in reversed(reached):
         came = parents[pk][1] if pk in parents else None
         children = []
         for step in found.onto.get(pk, ()):
-            if step.edge == came or step.other not in claims:
+            if (came and step.edge == came.edge) or step.other not in claims:
                 continue
-            if parents.get(step.other) == (pk, step.edge):
-                children.append(replace(laid[step.other], relation=step.relation))
+            parent = parents.get(step.other)
+            if parent and parent[0] == pk and parent[1].edge == step.edge:
+                children.append(laid[step.other])
             else:
                 again = ExplanationNode(
                     claims[step.other], found.depths[pk] + 1, step.relation, repeated=True
                 )
                 children.append(again)
-        laid[pk] = ExplanationNode(claims[pk], found.depths[pk], None, tuple(children))
+        relation = came.relation if came else None
+        laid[pk] = ExplanationNode(claims[pk], found.depths[pk], relation, tuple(children))
     return ExplanationResult(
         root=laid[root],
         max_depth_reached=max(found.depths.values()),

@@ -222,9 +222,10 @@ class Retriever:
     def count(self, query: Query, now: float) -> int:
         """How many claims pass the filters of a query without text."""
         total = 0
-        for scope in self._scopes(query):
-            with self._ready(scope) as (held, _):
-                total += len(held.index.search(query, now))
+        seq, at = self._moment(query, now)
+        for scope in self._scopes(query, seq):
+            with self._ready(scope, seq) as (held, _):
+                total += len(held.index.search(query, at))
         return total
 
     def _moment(self, query: Query, now: float) -> tuple[int | None, float]:
