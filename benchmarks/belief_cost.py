@@ -233,9 +233,7 @@ def measure(folder: Path, sizes: Sequence[int], *, edges: int, rounds: int) -> I
         if not path.exists():
             print(f"building {size:,} claims ... {world.build(path, size, block=sizes[0]):.0f} s", flush=True)
     clock = world.Clock(time.time())
-    small, large = (
-        Memory.open(path, scope=world.SCOPE, embedder=None, clock=clock) for path in paths
-    )
+    small, large = (Memory.open(path, scope=world.SCOPE, embedder=None, clock=clock) for path in paths)
     with small, large:
         drawn = list(zip(*(new_edges(size, edges, block=sizes[0]) for size in sizes), strict=True))
         yield from count_lines(small, large, drawn)
@@ -260,7 +258,9 @@ def main() -> int:
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args()
     small, large = (int(size) for size in asked.claims.split(","))
-    print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}")
+    print(
+        f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}"
+    )
     lines = []
     with tempfile.TemporaryDirectory() as temporary:
         folder = asked.keep or Path(temporary)

@@ -133,7 +133,15 @@ def _log(conn: Connection, seq: int, kind: str, rows: Sequence[tuple[int, int | 
     n = _next(conn, ChangeRow.n)
     scopes = {pk: scope for pk, scope in conn.execute(select(ClaimRow.pk, ClaimRow.scope))}
     logged = [
-        {"n": n + i, "seq": seq, "scope": scopes[claim], "kind": kind, "claim": claim, "other": other, "detail": detail}
+        {
+            "n": n + i,
+            "seq": seq,
+            "scope": scopes[claim],
+            "kind": kind,
+            "claim": claim,
+            "other": other,
+            "detail": detail,
+        }
         for i, (claim, other, detail) in enumerate(rows)
     ]
     insert_rows(conn, ChangeRow.__table__, logged)

@@ -13,7 +13,7 @@ from recollectx.claims import GLOBAL, Claim, Status
 from recollectx.edges import Edge
 from recollectx.errors import InvalidQuery
 from recollectx.filters import holds
-from recollectx.instants import Instant
+from recollectx.instants import Instant, to_seconds
 from recollectx.propagation import ConfidenceChangeEvent
 from recollectx.query import MAX_K, AllScopes, Query
 from recollectx.reach import find
@@ -125,7 +125,10 @@ class History:
 
     def get(self, claim_id: str, as_of: Instant) -> Claim | None:
         """The claim of this id or alias as it read then; None if this scope held none."""
-        at = _time(self._asked(as_of))
+        try:
+            at = to_seconds(as_of, "as_of")
+        except ValueError as error:
+            raise InvalidQuery(str(error)) from None
         return self._storage.get(claim_id, scopes=(self._scope,), retired=True, as_of=at)
 
     def snapshot(

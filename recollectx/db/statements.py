@@ -62,9 +62,7 @@ def fetch(conn: Connection, statement: Executable, params: Mapping[str, Any]) ->
         cursor.execute(query.sql, values)
         return list(map(query.row, cursor.fetchall()))
     except dbapi.Error as error:
-        raise DBAPIError.instance(
-            query.sql, values, error, dbapi.Error, dialect=conn.dialect
-        ) from error
+        raise DBAPIError.instance(query.sql, values, error, dbapi.Error, dialect=conn.dialect) from error
     finally:
         cursor.close()
 

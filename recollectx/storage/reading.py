@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import BindParameter, Connection, and_, bindparam, exists, func, or_, select
@@ -43,7 +43,7 @@ from recollectx.db.tables import (
     VectorRow,
 )
 from recollectx.deciding import Candidate
-from recollectx.edges import Relation
+from recollectx.edges import Edge, Relation
 from recollectx.errors import InvalidClaim
 from recollectx.instants import from_micros, to_micros
 from recollectx.propagation import Rule, Voice, rule_from, strongest
@@ -262,7 +262,10 @@ _SCOPES = select(ClaimRow.scope).distinct().where(ClaimRow.erased.is_(None)).ord
 
 _STATUSES = {each.value: each for each in Status}
 _BASES = {each.value: each for each in Basis}
-_set = object.__setattr__
+_FIELDS = {
+    kind: {each.name: getattr(kind, each.name).__set__ for each in fields(kind)}
+    for kind in (Assertion, Edge, EpisodicClaim, SemanticClaim)
+}
 
 
 def _seconds(micros: int | None) -> float | None:
@@ -319,8 +322,9 @@ class Reader:
     def claims(self, pks: Iterable[int]) -> dict[int, Claim]:
         """Claims as they read now, by key; erased ones are absent."""
         rows = list(self.rows_in(_CLAIMS, pks))
-        assertions = self.assertions(row.pk for row in rows)
-        voices = {row.pk: [voice for _, voice in assertions.get(row.pk, ())] for row in rows}
+        voices: dict[int, list[Assertion]] = {row.pk: [] for row in rows}
+        for said in self.rows_in(_ASSERTIONS, voices):
+            voices[said.claim].append(assertion_from(said))
         # Trust only tells which of several voices is the strongest.
         several = [row for row in rows if len(voices[row.pk]) > 1]
         trusts = self.trusts({(voice.source, row.scope) for row in several for voice in voices[row.pk]})
@@ -395,6 +399,8 @@ class Reader:
     def trusts(self, wanted: Iterable[tuple[str | None, str]]) -> dict[tuple[str | None, str], float]:
         """Trust by (source, scope): the scope's own level, else the one for everywhere, else 1."""
         wanted = set(wanted)
+        if not wanted:
+            return {}
         missing: dict[str, set[str]] = defaultdict(set)
         for source, scope in wanted:
             if source is not None and (source, scope) not in self._trust:
@@ -475,8 +481,9 @@ def assertion_from(row: Any) -> Assertion:
 def as_stored(kind: type[_Value], values: Mapping[str, Any]) -> _Value:
     """A value with all its fields as they were stored. They were checked then; again would take most of a read."""
     made = object.__new__(kind)
+    setters = _FIELDS[kind]
     for name, value in values.items():
-        _set(made, name, value)
+        setters[name](made, value)
     return made
 
 
