@@ -14,7 +14,6 @@ import json
 import os
 import platform
 import random
-import resource
 import sqlite3
 import statistics
 import sys
@@ -22,7 +21,7 @@ import tempfile
 import time
 import tracemalloc
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -75,22 +74,20 @@ class Counting:
         return self.rule.local(node, peers)
 
 
-class Undone(Exception):  # noqa: N818
+class Undone(Exception):
     """Ends a write that is not to be kept."""
 
 
 def evaluations(memory: Memory, edge: Edge) -> int:
     """How often a claim is evaluated when `edge` is added; nothing is kept."""
     counting = Counting(memory.storage.rule())
-    try:
-        with memory.storage.database.write() as conn:
-            writer = Writer(conn, clock=memory.storage.clock, cause="relate")
-            writer.rule = counting
-            writer.make(Link(edge))
-            writer.finish()
-            raise Undone
-    except Undone:
-        return counting.evaluations
+    with suppress(Undone), memory.storage.database.write() as conn:
+        writer = Writer(conn, clock=memory.storage.clock, cause="relate")
+        writer.rule = counting
+        writer.make(Link(edge))
+        writer.finish()
+        raise Undone
+    return counting.evaluations
 
 
 def new_edges(claims: int, count: int, *, block: int, seed: int = 11) -> Iterator[Edge]:
@@ -258,9 +255,8 @@ def main() -> int:
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args()
     small, large = (int(size) for size in asked.claims.split(","))
-    print(
-        f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}"
-    )
+    machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}"
+    print(f"{time.strftime('%Y-%m-%d')}, {machine}; {small:,} and {large:,} claims, or raw and recollectx")
     lines = []
     with tempfile.TemporaryDirectory() as temporary:
         folder = asked.keep or Path(temporary)
@@ -270,7 +266,18 @@ def main() -> int:
             print(show(line), flush=True)
     if asked.out:
         told = [{**asdict(line), "ratio": line.ratio, "holds": line.holds} for line in lines]
-        asked.out.write_text(json.dumps({"claims": [small, large], "lines": told}, indent=1) + "\n")
+        asked.out.write_text(
+            json.dumps(
+                {
+                    "date": time.strftime("%Y-%m-%d"),
+                    "machine": machine,
+                    "claims": [small, large],
+                    "lines": told,
+                },
+                indent=1,
+            )
+            + "\n"
+        )
     return 0 if all(line.holds for line in lines) else 1
 
 

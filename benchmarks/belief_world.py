@@ -131,7 +131,7 @@ def _begin(conn: Connection, cause: str) -> int:
 def _log(conn: Connection, seq: int, kind: str, rows: Sequence[tuple[int, int | None, str | None]]) -> int:
     """Log (claim, other, detail); the number of the first."""
     n = _next(conn, ChangeRow.n)
-    scopes = {pk: scope for pk, scope in conn.execute(select(ClaimRow.pk, ClaimRow.scope))}
+    scopes = {row.pk: row.scope for row in conn.execute(select(ClaimRow.pk, ClaimRow.scope))}
     logged = [
         {
             "n": n + i,

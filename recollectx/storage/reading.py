@@ -51,7 +51,7 @@ from recollectx.storage.past import THEN, as_of
 from recollectx.text import fold_claim, slot
 
 CHUNK = 500
-_Value = TypeVar("_Value", Assertion, EpisodicClaim, SemanticClaim)
+_Value = TypeVar("_Value", Assertion, Edge, EpisodicClaim, SemanticClaim)
 
 
 @dataclass(frozen=True, slots=True)
