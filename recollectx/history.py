@@ -13,7 +13,7 @@ from recollectx.claims import GLOBAL, Claim, Status
 from recollectx.edges import Edge
 from recollectx.errors import InvalidQuery
 from recollectx.filters import holds
-from recollectx.instants import Instant
+from recollectx.instants import Instant, to_seconds
 from recollectx.propagation import ConfidenceChangeEvent
 from recollectx.query import MAX_K, AllScopes, Query
 from recollectx.reach import find
@@ -34,7 +34,7 @@ from recollectx.storage.chronicle import (
 from recollectx.storage.journal import events, first_confidence
 from recollectx.storage.memory_store import MemoryStore
 from recollectx.storage.past import seq_at
-from recollectx.storage.reading import Reader
+from recollectx.storage.reading import Reader, as_stored
 
 __all__ = ["Cause", "ClaimChange", "ClaimHistory", "Diff", "EdgeChange", "Event", "History", "Snapshot"]
 
@@ -125,7 +125,10 @@ class History:
 
     def get(self, claim_id: str, as_of: Instant) -> Claim | None:
         """The claim of this id or alias as it read then; None if this scope held none."""
-        at = _time(self._asked(as_of))
+        try:
+            at = to_seconds(as_of, "as_of")
+        except ValueError as error:
+            raise InvalidQuery(str(error)) from None
         return self._storage.get(claim_id, scopes=(self._scope,), retired=True, as_of=at)
 
     def snapshot(
@@ -264,7 +267,16 @@ def _edges(reader: Reader, shown: Mapping[int, Claim]) -> tuple[Edge, ...]:
     }
     ends |= {pk: claim.id for pk, claim in shown.items()}
     return tuple(
-        Edge(ends[edge.src], ends[edge.dst], edge.relation, edge.strength, edge.derivation)
+        as_stored(
+            Edge,
+            {
+                "src": ends[edge.src],
+                "dst": ends[edge.dst],
+                "relation": edge.relation,
+                "strength": edge.strength,
+                "derivation": edge.derivation,
+            },
+        )
         for edge in stored
         if edge.src in ends
     )

@@ -599,6 +599,8 @@ class Statements:
 
 def test_one_claim_of_the_past_costs_as_many_statements_however_long_its_history(memory, clock):
     claim_id = memory.store(fact("sweet", "ana")).claim_id
+    # Of two voices from the start: which is the stronger takes one statement more, about trust.
+    memory.store(fact("sweet", "bob"))
     statements = Statements(memory)
     days = count(1)
 

@@ -22,7 +22,6 @@ from recollectx.errors import DatabaseBusy, InvalidSetting, StorageError
 
 BUSY_SECONDS = 30.0
 MEMORY = ":memory:"
-WRITE = "recollectx_write"
 
 _open: dict[str, "Database"] = {}
 _open_lock = threading.Lock()
@@ -110,22 +109,28 @@ class Database:
                 if self._file is None and not self.in_memory:
                     conn.exec_driver_sql("PRAGMA user_version")
                     self._file = _identity(self.url)
+                    conn.rollback()
+                self._check_free(conn)
+                conn.begin()
+                # The driver leaves this to us; asked through SQLAlchemy it takes longer than reading a claim.
+                conn.connection.cursor().execute("BEGIN").close()
                 yield conn
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """A connection inside the write lock; commits at the end, rolls back on any error."""
-        with (
-            self._guard(),
-            self._writing,
-            self.engine.connect() as conn,
-            conn.execution_options(**{WRITE: True}).begin(),
-        ):
-            self._now = conn
-            try:
-                yield conn
-            finally:
-                self._now = None
+        with self._guard(), self._writing, self.engine.connect() as conn:
+            self._check_free(conn)
+            with conn.begin():
+                conn.exec_driver_sql("BEGIN IMMEDIATE")
+                self._now = conn
+                try:
+                    yield conn
+                finally:
+                    self._now = None
+
+    def _check_free(self, conn: Connection) -> None:
+        """Raise StorageError if somebody else is in the midst of a write on this very connection."""
 
     @contextmanager
     def _guard(self) -> Iterator[None]:
@@ -159,7 +164,6 @@ class Database:
         else:
             engine = create_engine(self.url, connect_args=connect, pool_size=8, max_overflow=56)
         event.listen(engine, "connect", self._configure)
-        event.listen(engine, "begin", begin)
         return engine
 
     def _configure(self, dbapi: Any, _record: object) -> None:
@@ -185,11 +189,6 @@ class Database:
             return not busy
         finally:
             connection.close()
-
-
-def begin(conn: Connection) -> None:
-    """Begin as `Database.write` asks, or to read."""
-    conn.exec_driver_sql("BEGIN IMMEDIATE" if conn.get_execution_options().get(WRITE) else "BEGIN")
 
 
 def _use_wal(dbapi: Any, seconds: float) -> None:

@@ -9,13 +9,13 @@ import sqlite3
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import UnboundExecutionError
 from sqlalchemy.orm import Session, scoped_session
 from sqlalchemy.pool import PoolProxiedConnection, StaticPool
 
-from recollectx.db.engine import BUSY_SECONDS, MEMORY, Database, begin
+from recollectx.db.engine import BUSY_SECONDS, MEMORY, Database
 from recollectx.errors import InvalidSetting, StorageError
 
 LOCK_SECONDS = 2.0
@@ -30,11 +30,15 @@ class Borrowed(Database):
         super().__init__(URL.create("sqlite", database=MEMORY), busy_seconds)
 
     def _engine(self) -> Engine:
-        engine = create_engine(
+        return create_engine(
             self.url, creator=self._connection, poolclass=StaticPool, pool_reset_on_return=None
         )
-        event.listen(engine, "begin", _begin_unless_pending)
-        return engine
+
+    def _check_free(self, conn: Connection) -> None:
+        if _pending(conn):
+            raise StorageError(
+                "the Session that shares this database has uncommitted writes; commit or roll it back first"
+            )
 
     def _connection(self) -> Any:
         return self._lent.dbapi_connection
@@ -112,14 +116,6 @@ def _at(file: str, engine: Engine, busy_seconds: float) -> Database:
 def _pending(conn: Connection) -> bool:
     raw = conn.connection.dbapi_connection
     return bool(raw is not None and raw.in_transaction)
-
-
-def _begin_unless_pending(conn: Connection) -> None:
-    if _pending(conn):
-        raise StorageError(
-            "the Session that shares this database has uncommitted writes; commit or roll it back first"
-        )
-    begin(conn)
 
 
 def _locked(file: str) -> bool:

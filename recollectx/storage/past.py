@@ -20,6 +20,7 @@ from sqlalchemy.sql import Executable, operators
 from sqlalchemy.sql.elements import BinaryExpression, ColumnElement
 from sqlalchemy.sql.visitors import replacement_traverse
 
+from recollectx.db.statements import fetch
 from recollectx.db.tables import ClaimRow, RevisionRow, StrengthRow, Tx
 from recollectx.instants import to_micros
 
@@ -30,7 +31,8 @@ _SEQ = select(Tx.seq).where(Tx.at <= bindparam("at")).order_by(Tx.at.desc(), Tx.
 
 def seq_at(conn: Connection, as_of: float) -> int:
     """The last transaction written at or before a time in seconds since 1970 UTC; 0 if there was none yet."""
-    return conn.execute(_SEQ, {"at": to_micros(as_of)}).scalar() or 0
+    rows = fetch(conn, _SEQ, {"at": to_micros(as_of)})
+    return rows[0].seq if rows else 0
 
 
 @lru_cache(maxsize=256)

@@ -7,8 +7,8 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import BindParameter, Connection, and_, bindparam, exists, func, or_, select
 from sqlalchemy.orm import aliased
@@ -30,6 +30,7 @@ from recollectx.claims import (
     check_text,
     in_words,
 )
+from recollectx.db.statements import fetch
 from recollectx.db.tables import (
     AliasRow,
     AssertionRow,
@@ -42,7 +43,7 @@ from recollectx.db.tables import (
     VectorRow,
 )
 from recollectx.deciding import Candidate
-from recollectx.edges import Relation
+from recollectx.edges import Edge, Relation
 from recollectx.errors import InvalidClaim
 from recollectx.instants import from_micros, to_micros
 from recollectx.propagation import Rule, Voice, rule_from, strongest
@@ -50,7 +51,7 @@ from recollectx.storage.past import THEN, as_of
 from recollectx.text import fold_claim, slot
 
 CHUNK = 500
-_Value = TypeVar("_Value", Assertion, EpisodicClaim, SemanticClaim)
+_Value = TypeVar("_Value", Assertion, Edge, EpisodicClaim, SemanticClaim)
 RULE = "rule"
 
 
@@ -64,8 +65,7 @@ class Identity:
     erased: bool
 
 
-@dataclass(frozen=True, slots=True)
-class StoredEdge:
+class StoredEdge(NamedTuple):
     """An edge between claim keys."""
 
     pk: int
@@ -267,6 +267,14 @@ _TURN = (
 _SCOPES = select(ClaimRow.scope).distinct().where(ClaimRow.erased.is_(None)).order_by(ClaimRow.scope)
 
 
+_STATUSES = {each.value: each for each in Status}
+_BASES = {each.value: each for each in Basis}
+_FIELDS = {
+    kind: {each.name: getattr(kind, each.name).__set__ for each in fields(kind)}
+    for kind in (Assertion, Edge, EpisodicClaim, SemanticClaim)
+}
+
+
 def _seconds(micros: int | None) -> float | None:
     return None if micros is None else from_micros(micros)
 
@@ -288,8 +296,8 @@ class Reader:
     def _rows(self, statement: Executable, **params: Any) -> Sequence[Any]:
         self._flush()
         if self.seq is None:
-            return self.conn.execute(statement, params).all()
-        return self.conn.execute(as_of(statement), {**params, THEN: self.seq}).all()
+            return fetch(self.conn, statement, params)
+        return fetch(self.conn, as_of(statement), {**params, THEN: self.seq})
 
     def rows(self, statement: Executable, **params: Any) -> Sequence[Any]:
         """Rows of any statement about what is believed, as this reader sees it."""
@@ -325,13 +333,13 @@ class Reader:
     def claims(self, pks: Iterable[int]) -> dict[int, Claim]:
         """Claims as they read now, by key; erased ones are absent."""
         rows = list(self.rows_in(_CLAIMS, pks))
-        assertions = self.assertions(row.pk for row in rows)
-        trusts = self.trusts(
-            {(voice.source, row.scope) for row in rows for _, voice in assertions.get(row.pk, ())}
-        )
-        return {
-            row.pk: _claim(row, [voice for _, voice in assertions.get(row.pk, ())], trusts) for row in rows
-        }
+        voices: dict[int, list[Assertion]] = {row.pk: [] for row in rows}
+        for said in self.rows_in(_ASSERTIONS, voices):
+            voices[said.claim].append(assertion_from(said))
+        # Trust only tells which of several voices is the strongest.
+        several = [row for row in rows if len(voices[row.pk]) > 1]
+        trusts = self.trusts({(voice.source, row.scope) for row in several for voice in voices[row.pk]})
+        return {row.pk: _claim(row, voices[row.pk], trusts) for row in rows}
 
     def assertions(self, pks: Iterable[int]) -> dict[int, list[tuple[int, Assertion]]]:
         """Open assertions by claim, each with its row key, oldest first."""
@@ -342,15 +350,15 @@ class Reader:
 
     def edges_in(self, pks: Iterable[int]) -> list[StoredEdge]:
         """Live edges into these claims, oldest first."""
-        return [StoredEdge(*row) for row in self.rows_in(_EDGES_IN, pks)]
+        return [StoredEdge._make(row) for row in self.rows_in(_EDGES_IN, pks)]
 
     def edges_out(self, pks: Iterable[int]) -> list[StoredEdge]:
         """Live edges out of these claims, oldest first."""
-        return [StoredEdge(*row) for row in self.rows_in(_EDGES_OUT, pks)]
+        return [StoredEdge._make(row) for row in self.rows_in(_EDGES_OUT, pks)]
 
     def bearing(self, pks: Collection[int]) -> list[StoredEdge]:
         """Live edges into these claims and contradictions with them in their scope, in one query per batch."""
-        found = {edge.pk: edge for edge in (StoredEdge(*row) for row in self.rows_in(_BEARING, pks))}
+        found = {edge.pk: edge for edge in (StoredEdge._make(row) for row in self.rows_in(_BEARING, pks))}
         return [found[pk] for pk in sorted(found)]
 
     def rivals(self, claims: Mapping[int, Claim]) -> dict[int, tuple[str, ...]]:
@@ -406,6 +414,8 @@ class Reader:
     def trusts(self, wanted: Iterable[tuple[str | None, str]]) -> dict[tuple[str | None, str], float]:
         """Trust by (source, scope): the scope's own level, else the one for everywhere, else 1."""
         wanted = set(wanted)
+        if not wanted:
+            return {}
         missing: dict[str, set[str]] = defaultdict(set)
         for source, scope in wanted:
             if source is not None and (source, scope) not in self._trust:
@@ -474,45 +484,51 @@ class Reader:
 
 def assertion_from(row: Any) -> Assertion:
     """The assertion of a row of rx_assertions."""
-    return _kept(
+    return as_stored(
         Assertion,
-        source=row.source,
-        confidence=row.confidence,
-        said_at=from_micros(row.said_at),
-        evidence=tuple(json.loads(row.evidence)) if row.evidence else (),
-        span=row.span,
-        session=row.session,
-        times=row.times,
+        {
+            "source": row.source,
+            "confidence": row.confidence,
+            "said_at": from_micros(row.said_at),
+            "evidence": tuple(json.loads(row.evidence)) if row.evidence else (),
+            "span": row.span,
+            "session": row.session,
+            "times": row.times,
+        },
     )
 
 
-def _kept(kind: type[_Value], **values: Any) -> _Value:
+def as_stored(kind: type[_Value], values: Mapping[str, Any]) -> _Value:
     """A value with all its fields as they were stored. They were checked then; again would take most of a read."""
     made = object.__new__(kind)
+    setters = _FIELDS[kind]
     for name, value in values.items():
-        object.__setattr__(made, name, value)
+        setters[name](made, value)
     return made
 
 
 def _claim(row: Any, voices: list[Assertion], trusts: dict[tuple[str | None, str], float]) -> Claim:
-    best = strongest(
-        [Voice(voice.source, voice.confidence, trusts[voice.source, row.scope]) for voice in voices]
-    )
-    evidence = dict.fromkeys(piece for voice in voices for piece in voice.evidence)
-    shared: dict[str, Any] = {
+    if len(voices) == 1:
+        best: Voice | Assertion | None = voices[0]
+    else:
+        best = strongest(
+            Voice(voice.source, voice.confidence, trusts[voice.source, row.scope]) for voice in voices
+        )
+    created = from_micros(row.created_at)
+    values: dict[str, Any] = {
         "id": row.id,
         "confidence": row.confidence,
         "importance": row.importance,
-        "evidence": tuple(evidence),
-        "created_at": from_micros(row.created_at),
-        "last_reinforced_at": max((voice.said_at for voice in voices), default=from_micros(row.created_at)),
-        "support_count": min(sum(voice.times for voice in voices), MAX_COUNT),
+        "evidence": tuple(dict.fromkeys([piece for voice in voices for piece in voice.evidence])),
+        "created_at": created,
+        "last_reinforced_at": max([voice.said_at for voice in voices], default=created),
+        "support_count": min(sum([voice.times for voice in voices]), MAX_COUNT),
         "scope": row.scope,
         "entities": tuple(json.loads(row.entities)) if row.entities else (),
         "category": None if row.category is None else check_member(row.category, "category", Category),
-        "status": check_member(row.status, "status", Status),
+        "status": _STATUSES.get(row.status) or check_member(row.status, "status", Status),
         "source": best.source if best else None,
-        "basis": check_member(row.basis, "basis", Basis),
+        "basis": _BASES.get(row.basis) or check_member(row.basis, "basis", Basis),
         "valid_from": _seconds(row.valid_from),
         "valid_to": _seconds(row.valid_to),
         "due_at": _seconds(row.due_at),
@@ -524,7 +540,9 @@ def _claim(row: Any, voices: list[Assertion], trusts: dict[tuple[str | None, str
         "type": row.type,
     }
     if row.type == "episodic":
-        return _kept(EpisodicClaim, summary=row.object, **shared)
+        values["summary"] = row.object
+        return as_stored(EpisodicClaim, values)
     if row.subject is None or row.predicate is None:
         raise InvalidClaim(f"claim {row.id!r} has lost its wording; `recollectx doctor` looks for the cause")
-    return _kept(SemanticClaim, subject=row.subject, predicate=row.predicate, object=row.object, **shared)
+    values |= {"subject": row.subject, "predicate": row.predicate, "object": row.object}
+    return as_stored(SemanticClaim, values)
