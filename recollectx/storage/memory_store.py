@@ -190,6 +190,8 @@ class MemoryStore(Spellings):
     ) -> Writer:
         """The writer after all changes, and what follows from them; nothing is committed."""
         writer = Writer(conn, clock=self.clock, cause=cause, vectors=vectors, model=model)
+        if isinstance(changes, Sequence) and len(changes) > 1:
+            writer.expect(changes)
         for change in changes(writer.reader) if callable(changes) else changes:
             writer.make(change)
         if writer.count:

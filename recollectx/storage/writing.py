@@ -6,11 +6,12 @@ around what was shaken, and records every confidence that moved with the change 
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, cast
 
-from sqlalchemy import Connection, Table, bindparam, delete, func, select, update
+from sqlalchemy import Connection, bindparam, delete, select, update
 
 from recollectx import changes as ch
 from recollectx.claims import (
@@ -24,7 +25,7 @@ from recollectx.claims import (
     Status,
     check_unit,
 )
-from recollectx.db.statements import insert_rows
+from recollectx.db.statements import execute, fetch, insert_rows
 from recollectx.db.tables import (
     AliasRow,
     AssertionRow,
@@ -47,33 +48,28 @@ from recollectx.propagation import Belief, LogOdds, Node, Rule, Voice, rule_from
 from recollectx.solving import settle
 from recollectx.storage.belief import StoredGraph
 from recollectx.storage.erasing import erase_rows, unembed_next, unquote
-from recollectx.storage.reading import RULE, Reader, StoredEdge, said_hash, slot_hash
+from recollectx.storage.reading import MODEL, RULE, StoredEdge, hashes, rule_of, setting_of
+from recollectx.storage.rows import Rows, table_of
 from recollectx.storage.standing import restand
 from recollectx.storage.tracing import insert_trace, traced_erasure, untrace
 from recollectx.storage.undoing import KIND, Turn, turns
 from recollectx.text import tokens
 
-_TABLES = (
-    ClaimRow,
-    TextRow,
-    VectorRow,
-    RevisionRow,
-    AssertionRow,
-    AliasRow,
-    EdgeRow,
-    TrustRow,
-    SettingRow,
-    ChangeRow,
-)
-MODEL = "embedder"
+__all__ = ["MODEL", "Writer"]
+
 MAX_EVIDENCE = 100
 _OF_ID = select(ClaimRow.pk, ClaimRow.scope, ClaimRow.type, ClaimRow.erased).where(
     ClaimRow.id == bindparam("id")
 )
-
-
-def _table(mapped: type) -> Table:
-    return cast(Table, mapped.__table__)  # type: ignore[attr-defined]
+_KNOWN = select(ClaimRow.id).where(ClaimRow.id.in_(bindparam("keys", expanding=True)))
+_LIVE_REVISION = select(RevisionRow.pk, RevisionRow.text, RevisionRow.stated_to).where(
+    RevisionRow.claim == bindparam("claim"), RevisionRow.tx_to.is_(None)
+)
+_BELIEVE = (
+    update(table_of(ClaimRow))
+    .where(table_of(ClaimRow).c.pk == bindparam("key"))
+    .values(strength=bindparam("strength"), confidence=bindparam("confidence"))
+)
 
 
 def _json(value: Any) -> str | None:
@@ -84,8 +80,11 @@ def _micros(seconds: float | None) -> int | None:
     return None if seconds is None else to_micros(seconds)
 
 
-class Writer:
-    """The rows of one transaction. `seq` and `at` (microseconds) are its place on the two clocks."""
+class Writer(Rows):
+    """The changes of one transaction, and what follows from them.
+
+    vectors: by claim id.  model: the transaction that named the model they are of.
+    """
 
     def __init__(
         self,
@@ -96,81 +95,30 @@ class Writer:
         vectors: Mapping[str, Vectors] | None = None,
         model: int | None = None,
     ) -> None:
-        self.conn = conn
-        self.reader = Reader(conn, self.flush)
-        last = conn.execute(select(Tx.seq, Tx.at).order_by(Tx.seq.desc()).limit(1)).first()
-        self.seq = last.seq + 1 if last else 1
-        self.at = max(to_micros(clock(), "the clock"), last.at if last else 0)
+        super().__init__(conn, clock=clock)
         self._cause = cause
         self._vectors = vectors or {}
         self._model = model
-        self._model_checked = self.bare = False
-        self._pending: dict[type, list[dict[str, Any]]] = {mapped: [] for mapped in _TABLES}
-        self._next: dict[type, int] = {}
+        self._dimension: int | None = None
+        self.bare = False
         self._dirty: dict[int, int] = {}
         self._unsure: set[int] = set()
         self._freed: set[int] = set()
-        self._strengths: dict[int, dict[str, Any]] = {}
+        self._moved: dict[int, dict[str, Any]] = {}
+        self._unknown: set[str] = set()
         self.count = 0
         self.erased_rows = 0
         self.erased_ids: list[str] = []
         self.erased_from: dict[str, list[str]] = {}
-        self.rule: Rule = LogOdds()
-        stored = self.reader.rule()
-        if stored is not None:
-            self.rule = stored
-        else:
+        self._model_held = (self.head.model_since, self.head.model)
+        self.rule: Rule = LogOdds() if self.head.rule is None else rule_of(self.head.rule)
+        if self.head.rule is None:
             self._configure(ch.Configure(RULE, self.rule.settings()))
 
-    # -- rows ------------------------------------------------------------------------------------------------
-
-    def flush(self) -> None:
-        """Write the pending rows, parents first."""
-        for mapped, rows in self._pending.items():
-            if rows:
-                self._pending[mapped] = []
-                insert_rows(self.conn, _table(mapped), rows)
-
-    def _key(self, mapped: type, column: str = "pk") -> int:
-        if mapped not in self._next:
-            self.flush()
-            highest = self.conn.execute(select(func.max(_table(mapped).c[column]))).scalar()
-            self._next[mapped] = (highest or 0) + 1
-        key = self._next[mapped]
-        self._next[mapped] += 1
-        return key
-
-    def _add(self, mapped: type, **row: Any) -> int:
-        row["pk"] = self._key(mapped)
-        self._pending[mapped].append(row)
-        return int(row["pk"])
-
-    def _close(self, mapped: type, pk: int) -> None:
-        self.flush()
-        table = _table(mapped)
-        self.conn.execute(update(table).where(table.c.pk == pk).values(tx_to=self.seq))
-
-    def _log(
-        self,
-        kind: str,
-        scope: str | None,
-        claim: int | None,
-        other: int | None = None,
-        detail: str | None = None,
-    ) -> int:
-        n = self._key(ChangeRow, "n")
-        self._pending[ChangeRow].append(
-            {
-                "n": n,
-                "seq": self.seq,
-                "scope": scope,
-                "kind": kind,
-                "claim": claim,
-                "other": other,
-                "detail": detail,
-            }
-        )
-        return n
+    def expect(self, changes: Sequence[ch.Change]) -> None:
+        """Learn with one query which of the claims that will be asserted are new."""
+        ids = {change.claim.id for change in changes if isinstance(change, ch.Assert)}
+        self._unknown = ids - {row.id for row in self.reader.rows_in(_KNOWN, ids)}
 
     # -- changes ---------------------------------------------------------------------------------------------
 
@@ -192,24 +140,20 @@ class Writer:
                 f"a {type(claim).__name__} cannot be stored; build a SemanticClaim or an EpisodicClaim"
             )
         trust = self.reader.trust(assertion.source, claim.scope)
-        voice = Voice(assertion.source, assertion.confidence, trust)
-        belief = self.rule.local(Node(0, (voice,), (), claim.basis == Basis.DERIVED, True), _no_peers)
+        belief = _alone(cast(Any, self.rule), assertion.confidence, trust, claim.basis == Basis.DERIVED)
         pk = self._reopened(claim, belief)
         if pk is None:
-            pk = self._key(ClaimRow)
-            self._pending[ClaimRow].append(
-                {
-                    "pk": pk,
-                    "id": claim.id,
-                    "scope": claim.scope,
-                    "type": claim.type,
-                    "created_at": to_micros(claim.created_at),
-                    "strength": belief.strength,
-                    "confidence": belief.confidence,
-                    "erased": None,
-                }
+            pk = self.add(
+                ClaimRow,
+                id=claim.id,
+                scope=claim.scope,
+                type=claim.type,
+                created_at=to_micros(claim.created_at),
+                strength=belief.strength,
+                confidence=belief.confidence,
+                erased=None,
             )
-        n = self._log("assert", claim.scope, pk)
+        n = self.log("assert", claim.scope, pk)
         self._revision(pk, self._text(pk, claim), claim, stated_to=_micros(claim.valid_to))
         self._assertion(pk, assertion)
         self._strength(pk, belief, n)
@@ -218,26 +162,28 @@ class Writer:
 
     def _reopened(self, claim: Claim, belief: Belief) -> int | None:
         """The key of a claim that comes again after its first coming was undone, None for a new one."""
-        row = self.conn.execute(_OF_ID, {"id": claim.id}).first()
-        if row is None:
+        if claim.id in self._unknown:
+            self._unknown.remove(claim.id)
             return None
+        rows = fetch(self.conn, _OF_ID, {"id": claim.id})
+        if not rows:
+            return None
+        row = rows[0]
         same = (row.type, row.scope) == (claim.type, claim.scope)
         if row.erased is not None or not same or self.reader.resolve(claim.id) is not None:
             raise InvalidClaim(f"the id {claim.id!r} is taken by another claim; leave id out, or use update")
-        self.conn.execute(
-            update(ClaimRow)
-            .where(ClaimRow.pk == row.pk)
-            .values(strength=belief.strength, confidence=belief.confidence)
-        )
+        values = {"key": row.pk, "strength": belief.strength, "confidence": belief.confidence}
+        execute(self.conn, _BELIEVE, values)
         return int(row.pk)
 
     def _text(self, pk: int, claim: Claim) -> int:
         semantic = claim if isinstance(claim, SemanticClaim) else None
-        text = self._add(
+        said, slot = hashes(claim.scope, claim)
+        text = self.add(
             TextRow,
             claim=pk,
-            said=said_hash(claim.scope, claim),
-            slot=slot_hash(claim.scope, claim),
+            said=said,
+            slot=slot,
             subject=semantic.subject if semantic else None,
             predicate=semantic.predicate if semantic else None,
             object=semantic.object if semantic else claim.text,
@@ -250,18 +196,15 @@ class Writer:
         return text
 
     def _vector(self, text: int, vector: Vectors) -> None:
-        if not self._model_checked:
-            since, stored = self.reader.setting_since(MODEL)
-            if (
-                stored is None
-                or (self._model is not None and since != self._model)
-                or stored["dimension"] != len(vector)
-            ):
-                raise ModelMismatch(
-                    "the memory was embedded by another model meanwhile; nothing was written, try again"
-                )
-            self._model_checked = True
-        self._pending[VectorRow].append({"text": text, "vector": vector.astype("<f2").tobytes()})
+        if self._dimension is None:
+            since, model = self._model_held
+            if model is not None and (self._model is None or since == self._model):
+                self._dimension = setting_of(model)["dimension"]
+        if self._dimension != len(vector):
+            raise ModelMismatch(
+                "the memory was embedded by another model meanwhile; nothing was written, try again"
+            )
+        self.put(VectorRow, {"text": text, "vector": vector.astype("<f2").tobytes()})
 
     def _embed(self, change: ch.Embed) -> None:
         self.flush()
@@ -274,10 +217,10 @@ class Writer:
         # The wording may have been erased, or embedded by another process, since its vector was asked for.
         if row is not None and row.has is None:
             self._vector(change.text, change.vector)
-            self._log("embed", row.scope, row.claim)
+            self.log("embed", row.scope, row.claim)
 
     def _revision(self, pk: int, text: int, claim: Claim, *, stated_to: int | None) -> None:
-        self._add(
+        self.begin(
             RevisionRow,
             claim=pk,
             text=text,
@@ -294,12 +237,10 @@ class Writer:
             review_after=_micros(claim.review_after),
             session=claim.session,
             position=claim.position,
-            tx_from=self.seq,
-            tx_to=None,
         )
 
     def _assertion(self, pk: int, assertion: Assertion) -> None:
-        self._add(
+        self.begin(
             AssertionRow,
             claim=pk,
             source=assertion.source,
@@ -309,8 +250,6 @@ class Writer:
             said_at=to_micros(assertion.said_at),
             session=assertion.session,
             times=assertion.times,
-            tx_from=self.seq,
-            tx_to=None,
         )
 
     def _reinforce(self, change: ch.Reinforce) -> None:
@@ -318,18 +257,18 @@ class Writer:
         new = change.assertion
         for row, old in self.reader.assertions([pk]).get(pk, ()):
             if old.source == new.source:
-                self._close(AssertionRow, row)
+                self.close(AssertionRow, row)
                 new = new if change.replace else _united(old, new)
         self._assertion(pk, new)
-        self._shake(pk, self._log("reinforce", scope, pk))
+        self._shake(pk, self.log("reinforce", scope, pk))
         self._unsure.add(pk)
 
     def _retract(self, change: ch.Retract) -> None:
         pk, scope = self._find(change.claim_id)
         for row, old in self.reader.assertions([pk]).get(pk, ()):
             if old.source == change.source:
-                self._close(AssertionRow, row)
-                self._shake(pk, self._log("retract", scope, pk))
+                self.close(AssertionRow, row)
+                self._shake(pk, self.log("retract", scope, pk))
         self._unsure.add(pk)
 
     def _revise(self, change: ch.Revise) -> None:
@@ -337,11 +276,11 @@ class Writer:
         row = self._live_revision(pk)
         old = self.reader.claims([pk])[pk]
         text = row.text if _wording(old) == _wording(change.claim) else self._text(pk, change.claim)
-        self._close(RevisionRow, row.pk)
+        self.close(RevisionRow, row.pk)
         kept = change.claim.valid_to == old.valid_to
         stated_to = row.stated_to if kept else _micros(change.claim.valid_to)
         self._revision(pk, text, change.claim, stated_to=stated_to)
-        n = self._log("revise", scope, pk)
+        n = self.log("revise", scope, pk)
         if (old.status in CURRENT) != (change.claim.status in CURRENT) or old.basis != change.claim.basis:
             self._shake(pk, n)
             self._unsure.add(pk)
@@ -350,18 +289,14 @@ class Writer:
 
     def _live_revision(self, pk: int) -> Any:
         self.flush()
-        return self.conn.execute(
-            select(RevisionRow.pk, RevisionRow.text, RevisionRow.stated_to).where(
-                RevisionRow.claim == pk, RevisionRow.tx_to.is_(None)
-            )
-        ).one()
+        return fetch(self.conn, _LIVE_REVISION, {"claim": pk})[0]
 
     def _alias(self, change: ch.Alias) -> None:
         pk, scope = self._find(change.claim_id)
         if self.reader.resolve(change.id) is not None:
             raise InvalidClaim(f"the id {change.id!r} already names a claim")
-        self._pending[AliasRow].append({"id": change.id, "claim": pk, "tx_from": self.seq, "tx_to": None})
-        self._log("alias", scope, pk)
+        self.put(AliasRow, {"id": change.id, "claim": pk, "tx_from": self.seq, "tx_to": None})
+        self.log("alias", scope, pk)
 
     def _link(self, change: ch.Link) -> None:
         edge = change.edge
@@ -374,8 +309,8 @@ class Writer:
         for old in same:
             if (old.strength, old.at) == (edge.strength, at):
                 return
-            self._close(EdgeRow, old.pk)
-        self._add(
+            self.close(EdgeRow, old.pk)
+        self.begin(
             EdgeRow,
             dst=dst,
             relation=edge.relation,
@@ -383,10 +318,8 @@ class Writer:
             strength=edge.strength,
             derivation=edge.derivation,
             at=at,
-            tx_from=self.seq,
-            tx_to=None,
         )
-        n = self._log("link", dst_scope, dst, src, edge.relation)
+        n = self.log("link", dst_scope, dst, src, edge.relation)
         self._joined(edge.relation, src, dst, n)
 
     def _joined(self, relation: str, src: int, dst: int, n: int) -> None:
@@ -416,8 +349,8 @@ class Writer:
         if not standing:
             raise NotFound(f"{change.src} stands in no relation {change.relation!r} to {change.dst}")
         for old in standing:
-            self._close(EdgeRow, old.pk)
-            n = self._log("unlink", scope, old.dst, old.src, change.relation)
+            self.close(EdgeRow, old.pk)
+            n = self.log("unlink", scope, old.dst, old.src, change.relation)
             self._joined(change.relation, old.src, old.dst, n)
 
     def _retire(self, change: ch.Retire) -> None:
@@ -425,13 +358,13 @@ class Writer:
 
     def _restore(self, change: ch.Restore) -> None:
         pk, scope = self._find(change.claim_id)
-        n = self._log("restore", scope, pk, detail=Status.ACTIVE)
+        n = self.log("restore", scope, pk, detail=Status.ACTIVE)
         self._stand(pk, Status.ACTIVE, self._live_revision(pk).stated_to, n)
 
     def _correct(self, change: ch.Correct) -> None:
         pk, scope = self._find(change.claim_id)
         never = to_micros(self.reader.claims([pk])[pk].since)
-        self._stand(pk, Status.RETIRED, never, self._log("correct", scope, pk))
+        self._stand(pk, Status.RETIRED, never, self.log("correct", scope, pk))
         # What the claim had superseded is back before anybody decides on what comes in its place.
         self._restand()
 
@@ -440,22 +373,22 @@ class Writer:
         turned = turns(self.conn, change.seq)
         named = self.reader.identities({pk for turn in turned for pk in turn.claims})
         detail = str(change.seq)
-        whole = self._log(KIND, None, None, detail=detail)
-        logged = {pk: self._log(KIND, known.scope, pk, detail=detail) for pk, known in sorted(named.items())}
+        whole = self.log(KIND, None, None, detail=detail)
+        logged = {pk: self.log(KIND, known.scope, pk, detail=detail) for pk, known in sorted(named.items())}
         for turn in turned:
             self._turn(turn)
         for turn in turned:
             self._turned(turn.mapped, turn.row, logged, whole)
 
     def _turn(self, turn: Turn) -> None:
-        table = _table(turn.mapped)
+        table = table_of(turn.mapped)
         if turn.live is not None:
             key = [column == getattr(turn.live, column.name) for column in table.primary_key]
             self.conn.execute(update(table).where(*key).values(tx_to=self.seq))
         if turn.before is not None:
             row = {**turn.before._mapping, "tx_from": self.seq, "tx_to": None}
             if "pk" in row:
-                row["pk"] = self._key(turn.mapped)
+                row["pk"] = self.key(turn.mapped)
             insert_rows(self.conn, table, [row])
 
     def _turned(self, mapped: type, row: Any, logged: Mapping[int, int], whole: int) -> None:
@@ -473,14 +406,14 @@ class Writer:
     def _restatus(self, change: ch.Restatus, kind: str = "restatus") -> None:
         pk, scope = self._find(change.claim_id)
         claim = self.reader.claims([pk])[pk]
-        n = self._log(kind, scope, pk, detail=change.status)
+        n = self.log(kind, scope, pk, detail=change.status)
         ends = claim.valid_to if change.valid_to is None else change.valid_to
         self._stand(pk, change.status, _micros(ends), n)
 
     def _stand(self, pk: int, status: Status, valid_to: int | None, n: int) -> None:
         """Another status and end of validity (microseconds); what was stated of the end stays."""
         claim, row = self.reader.claims([pk])[pk], self._live_revision(pk)
-        self._close(RevisionRow, row.pk)
+        self.close(RevisionRow, row.pk)
         ends = None if valid_to is None else from_micros(valid_to)
         changed = replace(claim, status=status, valid_to=ends)
         self._revision(pk, row.text, changed, stated_to=row.stated_to)
@@ -489,7 +422,7 @@ class Writer:
 
     def _trust(self, change: ch.Trust) -> None:
         check_unit(change.level, "trust")
-        table = _table(TrustRow)
+        table = table_of(TrustRow)
         self.flush()
         self.conn.execute(
             update(table)
@@ -500,15 +433,8 @@ class Writer:
             )
             .values(tx_to=self.seq)
         )
-        self._add(
-            TrustRow,
-            source=change.source,
-            scope=change.scope,
-            level=change.level,
-            tx_from=self.seq,
-            tx_to=None,
-        )
-        self._trusted(change.source, change.scope, self._log("trust", change.scope, None))
+        self.begin(TrustRow, source=change.source, scope=change.scope, level=change.level)
+        self._trusted(change.source, change.scope, self.log("trust", change.scope, None))
 
     def _trusted(self, source: str, scope: str | None, n: int) -> None:
         """The trust in a source changed."""
@@ -521,17 +447,16 @@ class Writer:
             self._shake(pk, n)
 
     def _configure(self, change: ch.Configure) -> None:
-        table = _table(SettingRow)
+        table = table_of(SettingRow)
         self.flush()
         self.conn.execute(
             update(table).where(table.c.name == change.name, table.c.tx_to.is_(None)).values(tx_to=self.seq)
         )
-        self._add(
-            SettingRow, name=change.name, value=json.dumps(dict(change.value)), tx_from=self.seq, tx_to=None
-        )
-        n = self._log("configure", None, None, detail=change.name)
+        self.begin(SettingRow, name=change.name, value=json.dumps(dict(change.value)))
+        n = self.log("configure", None, None, detail=change.name)
         if change.name == MODEL:
             self.conn.execute(delete(VectorRow))
+            self._model_held, self._dimension = (self.seq, json.dumps(dict(change.value))), None
             self.bare = True
         if change.name == RULE:
             self._ruled(rule_from(change.value), n)
@@ -550,13 +475,13 @@ class Writer:
 
     def _wipe(self, pk: int) -> None:
         known = self.reader.identities([pk])[pk]
-        n = self._log("erase", known.scope, pk)
+        n = self.log("erase", known.scope, pk)
         around = {edge.dst for edge in self.reader.edges_out([pk])}
         around |= {edge.src for edge in self.reader.edges_in([pk])}
         self._bridge(pk)
         self.flush()
         for other, scope in unembed_next(self.conn, pk):
-            self._log("embed", scope, other)
+            self.log("embed", scope, other)
         touched, bare = unquote(self.conn, pk)
         self.erased_rows += traced_erasure(self.conn, pk, self.seq)
         self.erased_rows += erase_rows(self.conn, pk, self.seq)
@@ -566,7 +491,7 @@ class Writer:
             self._shake(other, n)
             self._unsure.add(other)
         self._dirty.pop(pk, None)
-        self._strengths.pop(pk, None)
+        self._moved.pop(pk, None)
         self._unsure.discard(pk)
         for other in bare:
             self._wipe(other)
@@ -587,23 +512,23 @@ class Writer:
 
     def _resolve(self, change: ch.Resolve) -> None:
         (keep, _), (pk, scope) = self._find(change.keep), self._find(change.drop)
-        n = self._log("resolve", scope, pk, keep)
+        n = self.log("resolve", scope, pk, keep)
         self._stand(pk, Status.RETIRED, _micros(self.reader.claims([pk])[pk].valid_to), n)
 
     def _confirm(self, change: ch.Confirm) -> None:
         pk, scope = self._find(change.claim_id)
-        self._log("confirm", scope, pk)
+        self.log("confirm", scope, pk)
 
     def _trace(self, change: ch.Trace) -> None:
         self.flush()
         insert_trace(
             self.conn, change, self.seq, {each.claim_id: self._find(each.claim_id)[0] for each in change.used}
         )
-        self._log("trace", change.scope, None)
+        self.log("trace", change.scope, None)
 
     def _untrace(self, change: ch.Untrace) -> None:
         self.erased_rows += untrace(self.conn, change.scope)
-        self._log("untrace", change.scope, None)
+        self.log("untrace", change.scope, None)
 
     def touched(self) -> list[int]:
         """The claims that this transaction did something to or moved, so far."""
@@ -618,7 +543,7 @@ class Writer:
         self._dirty.setdefault(pk, n)
 
     def _strength(self, pk: int, belief: Belief, n: int) -> None:
-        self._strengths[pk] = {
+        self._moved[pk] = {
             "claim": pk,
             "tx_from": self.seq,
             "value": min(1.0, max(0.0, belief.confidence)),
@@ -630,37 +555,37 @@ class Writer:
         """Settle statuses and confidences, and write the transaction's own row."""
         self._restand()
         self._solve()
+        for row in self._moved.values():
+            self.put(StrengthRow, row)
+        self.put(Tx, {"seq": self.seq, "at": self.at, "cause": self._cause})
         self.flush()
-        if self._strengths:
-            insert_rows(self.conn, _table(StrengthRow), list(self._strengths.values()))
-        insert_rows(self.conn, _table(Tx), [{"seq": self.seq, "at": self.at, "cause": self._cause}])
 
     def _restand(self) -> None:
+        if not self._unsure:
+            return
         wanted = restand(self.reader, self._unsure, now=self.at, freed=self._freed)
         scopes = self.reader.identities(wanted)
         for pk, each in sorted(wanted.items()):
-            n = self._log("restatus", scopes[pk].scope, pk, detail=each.status)
+            n = self.log("restatus", scopes[pk].scope, pk, detail=each.status)
             self._stand(pk, each.status, each.valid_to, n)
         self._unsure.clear()
 
     def _solve(self) -> None:
-        graph = StoredGraph(self.reader)
-        moved = settle(self.rule, graph, self._dirty).moved
+        if not self._dirty:
+            return
+        moved = settle(self.rule, StoredGraph(self.reader), self._dirty).moved
         scopes = self.reader.identities(moved)
-        table = _table(ClaimRow)
         for pk, (belief, cause) in moved.items():
             self._strength(pk, belief, cause)
-            self._log("strength", scopes[pk].scope, pk, cause)
-        if moved:
-            self.conn.execute(
-                update(table)
-                .where(table.c.pk == bindparam("key"))
-                .values(strength=bindparam("s"), confidence=bindparam("c")),
-                [
-                    {"key": pk, "s": belief.strength, "c": self._strengths[pk]["value"]}
-                    for pk, (belief, _) in moved.items()
-                ],
-            )
+            self.log("strength", scopes[pk].scope, pk, cause)
+            confidence = self._moved[pk]["value"]
+            execute(self.conn, _BELIEVE, {"key": pk, "strength": belief.strength, "confidence": confidence})
+
+
+@lru_cache(maxsize=1_024)
+def _alone(rule: Rule, confidence: float, trust: float, derived: bool) -> Belief:
+    """What is believed of a claim that one source asserts and nothing bears on."""
+    return rule.local(Node(0, (Voice(None, confidence, trust),), (), derived, True), _no_peers)
 
 
 def _no_peers(pk: int) -> Any:
