@@ -77,7 +77,9 @@ class Embedding:
     def of_claims(self, claims: Sequence[Claim]) -> tuple[dict[str, Vectors], str]:
         """Vectors by claim id, and what went wrong ("" if nothing); a fault leaves the wordings waiting."""
         try:
-            self.check()
+            # Once it was seen to be the model, the transaction that takes the vectors looks again.
+            if self.key is None:
+                self.check()
             texts = self._texts(claims)
             return dict(zip((claim.id for claim in claims), self.embedder.embed(texts), strict=True)), ""
         except FAULTS as error:
@@ -119,6 +121,10 @@ class Embedding:
             return 0
         self._waiting = False
         return done
+
+    def doubt(self) -> None:
+        """Look at the model again before the next vector is made: it was another one when vectors were to be kept."""
+        self.key = None
 
     def wait(self) -> None:
         """Look for wordings without a vector at the next use."""

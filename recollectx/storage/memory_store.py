@@ -17,13 +17,20 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, scoped_session
 
-from recollectx.changes import Change, Configure
+from recollectx.changes import Assert, Change, Configure
 from recollectx.claims import Claim, Status
 from recollectx.db.engine import BUSY_SECONDS
 from recollectx.db.migrate import upgrade
 from recollectx.db.targets import database_of
 from recollectx.embeddings.base import Embedder, Vectors
-from recollectx.errors import BackendError, DimensionError, InvalidClaim, InvalidSetting, StorageError
+from recollectx.errors import (
+    BackendError,
+    DimensionError,
+    InvalidClaim,
+    InvalidSetting,
+    ModelMismatch,
+    StorageError,
+)
 from recollectx.propagation import LogOdds, Rule
 from recollectx.query import Query, Recall
 from recollectx.storage.delivery import DELIVERED, Delivery
@@ -146,6 +153,10 @@ class MemoryStore(Spellings):
                     return Applied(0, 0)
         except IntegrityError as error:
             raise InvalidClaim(f"the database refused the change: {error.orig}") from error
+        except ModelMismatch:
+            if self.embedding is not None:
+                self.embedding.doubt()
+            raise
         if self._log_waits:
             self.truncate_log()
         if self.embedding is not None and (writer.bare or writer.erased_ids):
@@ -191,7 +202,7 @@ class MemoryStore(Spellings):
         """The writer after all changes, and what follows from them; nothing is committed."""
         writer = Writer(conn, clock=self.clock, cause=cause, vectors=vectors, model=model)
         if isinstance(changes, Sequence) and len(changes) > 1:
-            writer.expect(changes)
+            writer.reader.ask_for([change.claim.id for change in changes if isinstance(change, Assert)])
         for change in changes(writer.reader) if callable(changes) else changes:
             writer.make(change)
         if writer.count:

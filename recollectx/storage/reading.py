@@ -120,6 +120,7 @@ _BY_ALIAS = (
     .join(AliasRow, AliasRow.claim == ClaimRow.pk)
     .where(AliasRow.id == bindparam("id"), AliasRow.tx_to.is_(None))
 )
+_KNOWN_IDS = select(ClaimRow.id).where(ClaimRow.id.in_(_KEYS))
 _BY_KEYS = _IDENTITY.where(ClaimRow.pk.in_(_KEYS))
 _CLAIMS = (
     select(
@@ -283,7 +284,7 @@ class Reader:
     """What is believed now. `flush` runs before each query: a writer's pending rows become visible.
 
     seq: a transaction; what was believed when it had been written is read then, in place of what is believed now.
-    trust_is_set: False where it is known that nobody ever said how far a source is trusted.
+    absent: ids that were asked for and that no claim has ever had.  trust_is_set: False where it is known that nobody ever said how far a source is trusted.
     """
 
     def __init__(
@@ -294,6 +295,7 @@ class Reader:
         self._flush = flush
         self._trust: dict[tuple[str, str], float] = {}
         self.trust_is_set = True
+        self.absent: set[str] = set()
 
     def _rows(self, statement: Executable, **params: Any) -> Sequence[Any]:
         self._flush()
@@ -320,10 +322,17 @@ class Reader:
         except InvalidClaim:
             return None
         for statement in (_BY_ID, _BY_ALIAS):
-            for row in self._rows(statement, id=claim_id):
+            rows = self._rows(statement, id=claim_id)
+            if not rows and statement is _BY_ID:
+                self.absent.add(claim_id)
+            for row in rows:
                 if undone or row.live or row.erased is not None:
                     return Identity(row.pk, row.id, row.scope, row.erased is not None)
         return None
+
+    def ask_for(self, ids: Collection[str]) -> None:
+        """Find out at once which of `ids` are absent."""
+        self.absent |= set(ids) - {row.id for row in self.rows_in(_KNOWN_IDS, ids)}
 
     def identities(self, pks: Iterable[int]) -> dict[int, Identity]:
         """Ids and scopes by key."""

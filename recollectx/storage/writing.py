@@ -5,13 +5,10 @@ and noted as having shaken some claims. `finish` then decides which claims still
 around what was shaken, and records every confidence that moved with the change that moved it.
 """
 
-import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from functools import lru_cache
-from typing import Any, cast
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
 from recollectx import changes as ch
 from recollectx.claims import (
@@ -23,37 +20,30 @@ from recollectx.claims import (
     EpisodicClaim,
     SemanticClaim,
     Status,
-    check_unit,
 )
-from recollectx.db.statements import execute, fetch, insert_rows
+from recollectx.db.statements import fetch, insert_rows
 from recollectx.db.tables import (
     AliasRow,
     AssertionRow,
-    ChangeRow,
     ClaimRow,
     EdgeRow,
     RevisionRow,
     SettingRow,
-    StrengthRow,
     TextRow,
     TrustRow,
-    Tx,
     VectorRow,
 )
-from recollectx.edges import EPISTEMIC, Edge, Relation
 from recollectx.embeddings.base import Vectors
-from recollectx.errors import InvalidClaim, ModelMismatch, NotFound, ScopeError
-from recollectx.instants import from_micros, to_micros
-from recollectx.propagation import Belief, LogOdds, Node, Rule, Voice, rule_from
-from recollectx.solving import settle
-from recollectx.storage.belief import StoredGraph
+from recollectx.errors import InvalidClaim, NotFound
+from recollectx.instants import to_micros
+from recollectx.propagation import Belief, LogOdds
+from recollectx.storage.claim_rows import micros
 from recollectx.storage.erasing import erase_rows, unembed_next, unquote
-from recollectx.storage.reading import MODEL, RULE, StoredEdge, hashes, rule_of, setting_of
-from recollectx.storage.rows import Rows, table_of
-from recollectx.storage.standing import restand
+from recollectx.storage.reading import MODEL, RULE
+from recollectx.storage.rows import table_of
+from recollectx.storage.ruling import Ruling
 from recollectx.storage.tracing import insert_trace, traced_erasure, untrace
 from recollectx.storage.undoing import KIND, Turn, turns
-from recollectx.text import tokens
 
 __all__ = ["MODEL", "Writer"]
 
@@ -61,30 +51,10 @@ MAX_EVIDENCE = 100
 _OF_ID = select(ClaimRow.pk, ClaimRow.scope, ClaimRow.type, ClaimRow.erased).where(
     ClaimRow.id == bindparam("id")
 )
-_KNOWN = select(ClaimRow.id).where(ClaimRow.id.in_(bindparam("keys", expanding=True)))
-_LIVE_REVISION = select(RevisionRow.pk, RevisionRow.text, RevisionRow.stated_to).where(
-    RevisionRow.claim == bindparam("claim"), RevisionRow.tx_to.is_(None)
-)
-_BELIEVE = (
-    update(table_of(ClaimRow))
-    .where(table_of(ClaimRow).c.pk == bindparam("key"))
-    .values(strength=bindparam("strength"), confidence=bindparam("confidence"))
-)
 
 
-def _json(value: Any) -> str | None:
-    return json.dumps(value, ensure_ascii=False) if value else None
-
-
-def _micros(seconds: float | None) -> int | None:
-    return None if seconds is None else to_micros(seconds)
-
-
-class Writer(Rows):
-    """The changes of one transaction, and what follows from them.
-
-    vectors: by claim id.  model: the transaction that named the model they are of.
-    """
+class Writer(Ruling):
+    """The changes of one transaction, and what follows from them."""
 
     def __init__(
         self,
@@ -95,43 +65,18 @@ class Writer(Rows):
         vectors: Mapping[str, Vectors] | None = None,
         model: int | None = None,
     ) -> None:
-        super().__init__(conn, clock=clock)
-        self._cause = cause
-        self._vectors = vectors or {}
-        self._model = model
-        self._dimension: int | None = None
-        self.bare = False
-        self._dirty: dict[int, int] = {}
-        self._unsure: set[int] = set()
-        self._freed: set[int] = set()
-        self._moved: dict[int, dict[str, Any]] = {}
-        self._unknown: set[str] = set()
+        super().__init__(conn, clock=clock, cause=cause, vectors=vectors, model=model)
         self.count = 0
         self.erased_rows = 0
         self.erased_ids: list[str] = []
         self.erased_from: dict[str, list[str]] = {}
-        self._model_held = (self.head.model_since, self.head.model)
-        self.rule: Rule = LogOdds() if self.head.rule is None else rule_of(self.head.rule)
         if self.head.rule is None:
             self._configure(ch.Configure(RULE, self.rule.settings()))
-
-    def expect(self, changes: Sequence[ch.Change]) -> None:
-        """Learn with one query which of the claims that will be asserted are new."""
-        ids = {change.claim.id for change in changes if isinstance(change, ch.Assert)}
-        self._unknown = ids - {row.id for row in self.reader.rows_in(_KNOWN, ids)}
-
-    # -- changes ---------------------------------------------------------------------------------------------
 
     def make(self, change: ch.Change) -> None:
         """Carry out one change."""
         _MAKE[type(change)](self, change)
         self.count += 1
-
-    def _find(self, claim_id: str) -> tuple[int, str]:
-        found = self.reader.resolve(claim_id)
-        if found is None or found.erased:
-            raise NotFound(f"no claim has the id {claim_id!r}")
-        return found.pk, found.scope
 
     def _assert(self, change: ch.Assert) -> None:
         claim, assertion = change.claim, change.assertion
@@ -140,7 +85,7 @@ class Writer(Rows):
                 f"a {type(claim).__name__} cannot be stored; build a SemanticClaim or an EpisodicClaim"
             )
         trust = self.reader.trust(assertion.source, claim.scope)
-        belief = _alone(cast(Any, self.rule), assertion.confidence, trust, claim.basis == Basis.DERIVED)
+        belief = self._alone(assertion.confidence, trust, claim.basis == Basis.DERIVED)
         pk = self._reopened(claim, belief)
         if pk is None:
             pk = self.add(
@@ -154,7 +99,7 @@ class Writer(Rows):
                 erased=None,
             )
         n = self.log("assert", claim.scope, pk)
-        self._revision(pk, self._text(pk, claim), claim, stated_to=_micros(claim.valid_to))
+        self._revision(pk, self._text(pk, claim), claim, stated_to=micros(claim.valid_to))
         self._assertion(pk, assertion)
         self._strength(pk, belief, n)
         if claim.basis == Basis.DERIVED:
@@ -162,8 +107,8 @@ class Writer(Rows):
 
     def _reopened(self, claim: Claim, belief: Belief) -> int | None:
         """The key of a claim that comes again after its first coming was undone, None for a new one."""
-        if claim.id in self._unknown:
-            self._unknown.remove(claim.id)
+        if claim.id in self.reader.absent:
+            self.reader.absent.remove(claim.id)
             return None
         rows = fetch(self.conn, _OF_ID, {"id": claim.id})
         if not rows:
@@ -172,39 +117,8 @@ class Writer(Rows):
         same = (row.type, row.scope) == (claim.type, claim.scope)
         if row.erased is not None or not same or self.reader.resolve(claim.id) is not None:
             raise InvalidClaim(f"the id {claim.id!r} is taken by another claim; leave id out, or use update")
-        values = {"key": row.pk, "strength": belief.strength, "confidence": belief.confidence}
-        execute(self.conn, _BELIEVE, values)
+        self._believe(row.pk, belief.strength, belief.confidence)
         return int(row.pk)
-
-    def _text(self, pk: int, claim: Claim) -> int:
-        semantic = claim if isinstance(claim, SemanticClaim) else None
-        said, slot = hashes(claim.scope, claim)
-        text = self.add(
-            TextRow,
-            claim=pk,
-            said=said,
-            slot=slot,
-            subject=semantic.subject if semantic else None,
-            predicate=semantic.predicate if semantic else None,
-            object=semantic.object if semantic else claim.text,
-            tokens=" ".join(tokens(claim.text)),
-        )
-        if claim.id in self._vectors:
-            self._vector(text, self._vectors[claim.id])
-        else:
-            self.bare = True
-        return text
-
-    def _vector(self, text: int, vector: Vectors) -> None:
-        if self._dimension is None:
-            since, model = self._model_held
-            if model is not None and (self._model is None or since == self._model):
-                self._dimension = setting_of(model)["dimension"]
-        if self._dimension != len(vector):
-            raise ModelMismatch(
-                "the memory was embedded by another model meanwhile; nothing was written, try again"
-            )
-        self.put(VectorRow, {"text": text, "vector": vector.astype("<f2").tobytes()})
 
     def _embed(self, change: ch.Embed) -> None:
         self.flush()
@@ -218,39 +132,6 @@ class Writer(Rows):
         if row is not None and row.has is None:
             self._vector(change.text, change.vector)
             self.log("embed", row.scope, row.claim)
-
-    def _revision(self, pk: int, text: int, claim: Claim, *, stated_to: int | None) -> None:
-        self.begin(
-            RevisionRow,
-            claim=pk,
-            text=text,
-            importance=claim.importance,
-            category=claim.category,
-            status=claim.status,
-            basis=claim.basis,
-            entities=_json(claim.entities),
-            meta=_json(claim.metadata),
-            valid_from=_micros(claim.valid_from),
-            valid_to=_micros(claim.valid_to),
-            stated_to=stated_to,
-            due_at=_micros(claim.due_at),
-            review_after=_micros(claim.review_after),
-            session=claim.session,
-            position=claim.position,
-        )
-
-    def _assertion(self, pk: int, assertion: Assertion) -> None:
-        self.begin(
-            AssertionRow,
-            claim=pk,
-            source=assertion.source,
-            confidence=assertion.confidence,
-            evidence=_json(assertion.evidence),
-            span=assertion.span,
-            said_at=to_micros(assertion.said_at),
-            session=assertion.session,
-            times=assertion.times,
-        )
 
     def _reinforce(self, change: ch.Reinforce) -> None:
         pk, scope = self._find(change.claim_id)
@@ -278,7 +159,7 @@ class Writer(Rows):
         text = row.text if _wording(old) == _wording(change.claim) else self._text(pk, change.claim)
         self.close(RevisionRow, row.pk)
         kept = change.claim.valid_to == old.valid_to
-        stated_to = row.stated_to if kept else _micros(change.claim.valid_to)
+        stated_to = row.stated_to if kept else micros(change.claim.valid_to)
         self._revision(pk, text, change.claim, stated_to=stated_to)
         n = self.log("revise", scope, pk)
         if (old.status in CURRENT) != (change.claim.status in CURRENT) or old.basis != change.claim.basis:
@@ -287,71 +168,12 @@ class Writer(Rows):
         if old.since != change.claim.since or not kept:
             self._unsure.add(pk)
 
-    def _live_revision(self, pk: int) -> Any:
-        self.flush()
-        return fetch(self.conn, _LIVE_REVISION, {"claim": pk})[0]
-
     def _alias(self, change: ch.Alias) -> None:
         pk, scope = self._find(change.claim_id)
         if self.reader.resolve(change.id) is not None:
             raise InvalidClaim(f"the id {change.id!r} already names a claim")
         self.put(AliasRow, {"id": change.id, "claim": pk, "tx_from": self.seq, "tx_to": None})
         self.log("alias", scope, pk)
-
-    def _link(self, change: ch.Link) -> None:
-        edge = change.edge
-        (src, src_scope), (dst, dst_scope) = self._find(edge.src), self._find(edge.dst)
-        _check_ends(edge, src, dst, src_scope, dst_scope)
-        same = self._standing(src, dst, edge.relation, src_scope == dst_scope)
-        at = _micros(change.at)
-        if edge.relation == Relation.DERIVES:
-            same = [old for old in same if old.derivation == edge.derivation]
-        for old in same:
-            if (old.strength, old.at) == (edge.strength, at):
-                return
-            self.close(EdgeRow, old.pk)
-        self.begin(
-            EdgeRow,
-            dst=dst,
-            relation=edge.relation,
-            src=src,
-            strength=edge.strength,
-            derivation=edge.derivation,
-            at=at,
-        )
-        n = self.log("link", dst_scope, dst, src, edge.relation)
-        self._joined(edge.relation, src, dst, n)
-
-    def _joined(self, relation: str, src: int, dst: int, n: int) -> None:
-        """An edge came or went."""
-        if relation in EPISTEMIC:
-            self._shake(dst, n)
-            if relation == Relation.CONTRADICTS:
-                self._shake(src, n)
-            if relation == Relation.DERIVES:
-                self._unsure.add(dst)
-        if relation == Relation.SUPERSEDES:
-            self._unsure.add(dst)
-            self._freed.add(dst)
-
-    def _standing(self, src: int, dst: int, relation: str, one_scope: bool) -> list[StoredEdge]:
-        """The edges between two claims that say `relation`; a contradiction read both ways is stored once."""
-        same = [old for old in self.reader.edges_out([src]) if (old.dst, old.relation) == (dst, relation)]
-        if relation == Relation.CONTRADICTS and one_scope and self.rule.symmetric_contradiction:
-            same += [
-                old for old in self.reader.edges_out([dst]) if (old.dst, old.relation) == (src, relation)
-            ]
-        return same
-
-    def _unlink(self, change: ch.Unlink) -> None:
-        (src, src_scope), (dst, scope) = self._find(change.src), self._find(change.dst)
-        standing = self._standing(src, dst, change.relation, src_scope == scope)
-        if not standing:
-            raise NotFound(f"{change.src} stands in no relation {change.relation!r} to {change.dst}")
-        for old in standing:
-            self.close(EdgeRow, old.pk)
-            n = self.log("unlink", scope, old.dst, old.src, change.relation)
-            self._joined(change.relation, old.src, old.dst, n)
 
     def _retire(self, change: ch.Retire) -> None:
         self._restatus(ch.Restatus(change.claim_id, Status.RETIRED), kind="retire")
@@ -408,64 +230,7 @@ class Writer(Rows):
         claim = self.reader.claims([pk])[pk]
         n = self.log(kind, scope, pk, detail=change.status)
         ends = claim.valid_to if change.valid_to is None else change.valid_to
-        self._stand(pk, change.status, _micros(ends), n)
-
-    def _stand(self, pk: int, status: Status, valid_to: int | None, n: int) -> None:
-        """Another status and end of validity (microseconds); what was stated of the end stays."""
-        claim, row = self.reader.claims([pk])[pk], self._live_revision(pk)
-        self.close(RevisionRow, row.pk)
-        ends = None if valid_to is None else from_micros(valid_to)
-        changed = replace(claim, status=status, valid_to=ends)
-        self._revision(pk, row.text, changed, stated_to=row.stated_to)
-        self._shake(pk, n)
-        self._unsure.add(pk)
-
-    def _trust(self, change: ch.Trust) -> None:
-        check_unit(change.level, "trust")
-        table = table_of(TrustRow)
-        self.flush()
-        self.conn.execute(
-            update(table)
-            .where(
-                table.c.source == change.source,
-                table.c.tx_to.is_(None),
-                table.c.scope.is_not_distinct_from(change.scope),
-            )
-            .values(tx_to=self.seq)
-        )
-        self.begin(TrustRow, source=change.source, scope=change.scope, level=change.level)
-        self._trusted(change.source, change.scope, self.log("trust", change.scope, None))
-
-    def _trusted(self, source: str, scope: str | None, n: int) -> None:
-        """The trust in a source changed."""
-        self.reader.forget_trust()
-        self.flush()
-        said = select(AssertionRow.claim).where(AssertionRow.source == source, AssertionRow.tx_to.is_(None))
-        if scope is not None:
-            said = said.join(ClaimRow, ClaimRow.pk == AssertionRow.claim).where(ClaimRow.scope == scope)
-        for (pk,) in self.conn.execute(said.distinct()).all():
-            self._shake(pk, n)
-
-    def _configure(self, change: ch.Configure) -> None:
-        table = table_of(SettingRow)
-        self.flush()
-        self.conn.execute(
-            update(table).where(table.c.name == change.name, table.c.tx_to.is_(None)).values(tx_to=self.seq)
-        )
-        self.begin(SettingRow, name=change.name, value=json.dumps(dict(change.value)))
-        n = self.log("configure", None, None, detail=change.name)
-        if change.name == MODEL:
-            self.conn.execute(delete(VectorRow))
-            self._model_held, self._dimension = (self.seq, json.dumps(dict(change.value))), None
-            self.bare = True
-        if change.name == RULE:
-            self._ruled(rule_from(change.value), n)
-
-    def _ruled(self, rule: Rule, n: int) -> None:
-        """Confidence follows by another rule from now on."""
-        self.rule = rule
-        for (pk,) in self.conn.execute(select(ClaimRow.pk).where(ClaimRow.erased.is_(None))).all():
-            self._shake(pk, n)
+        self._stand(pk, change.status, micros(ends), n)
 
     def _erase(self, change: ch.Erase) -> None:
         found = self.reader.resolve(change.claim_id, undone=True)
@@ -496,24 +261,10 @@ class Writer(Rows):
         for other in bare:
             self._wipe(other)
 
-    def _bridge(self, pk: int) -> None:
-        """What a claim superseded is superseded by what took its own place, once the claim itself is gone."""
-        below = [edge for edge in self.reader.edges_out([pk]) if edge.relation == Relation.SUPERSEDES]
-        self._freed |= {edge.dst for edge in below}
-        above = [edge for edge in self.reader.edges_in([pk]) if edge.relation == Relation.SUPERSEDES]
-        ids = self.reader.identities([edge.dst for edge in below] + [edge.src for edge in above])
-        for over in above:
-            for under in below:
-                if over.src != under.dst and not self._standing(over.src, under.dst, over.relation, False):
-                    at = None if over.at is None else from_micros(over.at)
-                    self._link(ch.Link(Edge(ids[over.src].id, ids[under.dst].id, over.relation), at))
-
-    # -- answers, doubts -------------------------------------------------------------------------------------
-
     def _resolve(self, change: ch.Resolve) -> None:
         (keep, _), (pk, scope) = self._find(change.keep), self._find(change.drop)
         n = self.log("resolve", scope, pk, keep)
-        self._stand(pk, Status.RETIRED, _micros(self.reader.claims([pk])[pk].valid_to), n)
+        self._stand(pk, Status.RETIRED, micros(self.reader.claims([pk])[pk].valid_to), n)
 
     def _confirm(self, change: ch.Confirm) -> None:
         pk, scope = self._find(change.claim_id)
@@ -529,67 +280,6 @@ class Writer(Rows):
     def _untrace(self, change: ch.Untrace) -> None:
         self.erased_rows += untrace(self.conn, change.scope)
         self.log("untrace", change.scope, None)
-
-    def touched(self) -> list[int]:
-        """The claims that this transaction did something to or moved, so far."""
-        self.flush()
-        rows = self.conn.execute(select(ChangeRow.claim, ChangeRow.other).where(ChangeRow.seq == self.seq))
-        return sorted({pk for row in rows for pk in row if pk is not None})
-
-    # -- belief ----------------------------------------------------------------------------------------------
-
-    def _shake(self, pk: int, n: int) -> None:
-        """This claim must be solved anew because of change `n`; what it bears on follows."""
-        self._dirty.setdefault(pk, n)
-
-    def _strength(self, pk: int, belief: Belief, n: int) -> None:
-        self._moved[pk] = {
-            "claim": pk,
-            "tx_from": self.seq,
-            "value": min(1.0, max(0.0, belief.confidence)),
-            "strength": belief.strength,
-            "change": n,
-        }
-
-    def finish(self) -> None:
-        """Settle statuses and confidences, and write the transaction's own row."""
-        self._restand()
-        self._solve()
-        for row in self._moved.values():
-            self.put(StrengthRow, row)
-        self.put(Tx, {"seq": self.seq, "at": self.at, "cause": self._cause})
-        self.flush()
-
-    def _restand(self) -> None:
-        if not self._unsure:
-            return
-        wanted = restand(self.reader, self._unsure, now=self.at, freed=self._freed)
-        scopes = self.reader.identities(wanted)
-        for pk, each in sorted(wanted.items()):
-            n = self.log("restatus", scopes[pk].scope, pk, detail=each.status)
-            self._stand(pk, each.status, each.valid_to, n)
-        self._unsure.clear()
-
-    def _solve(self) -> None:
-        if not self._dirty:
-            return
-        moved = settle(self.rule, StoredGraph(self.reader), self._dirty).moved
-        scopes = self.reader.identities(moved)
-        for pk, (belief, cause) in moved.items():
-            self._strength(pk, belief, cause)
-            self.log("strength", scopes[pk].scope, pk, cause)
-            confidence = self._moved[pk]["value"]
-            execute(self.conn, _BELIEVE, {"key": pk, "strength": belief.strength, "confidence": confidence})
-
-
-@lru_cache(maxsize=1_024)
-def _alone(rule: Rule, confidence: float, trust: float, derived: bool) -> Belief:
-    """What is believed of a claim that one source asserts and nothing bears on."""
-    return rule.local(Node(0, (Voice(None, confidence, trust),), (), derived, True), _no_peers)
-
-
-def _no_peers(pk: int) -> Any:
-    raise AssertionError(f"a claim without edges asked for claim {pk}")
 
 
 def _wording(claim: Claim) -> tuple[str, ...]:
@@ -612,15 +302,6 @@ def _united(old: Assertion, new: Assertion) -> Assertion:
         session=new.session or old.session,
         times=min(old.times + new.times, MAX_COUNT),
     )
-
-
-def _check_ends(edge: Edge, src: int, dst: int, src_scope: str, dst_scope: str) -> None:
-    if src == dst:
-        raise InvalidClaim(f"{edge.src} and {edge.dst} are the same claim; it cannot bear on itself")
-    if src_scope not in (dst_scope, "global"):
-        raise ScopeError(
-            f"claim {edge.src} is in another scope than {edge.dst}; edges join claims of one scope or start in global"
-        )
 
 
 _MAKE: Mapping[type, Callable[[Writer, Any], None]] = {
