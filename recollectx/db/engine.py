@@ -18,7 +18,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 from sqlalchemy.pool import StaticPool
 
-from recollectx.db.statements import send
+from recollectx.db.statements import fault, send
 from recollectx.errors import DatabaseBusy, InvalidSetting, StorageError
 
 BUSY_SECONDS = 30.0
@@ -123,7 +123,7 @@ class Database:
                 try:
                     yield conn
                 finally:
-                    _end(conn, "ROLLBACK")
+                    _end(conn, keep=False)
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
@@ -135,9 +135,9 @@ class Database:
             before, self._now = self._now, conn
             try:
                 yield conn
-                _end(conn, "COMMIT")
+                _end(conn, keep=True)
             except BaseException:
-                _end(conn, "ROLLBACK")
+                _end(conn, keep=False)
                 raise
             finally:
                 self._now = before
@@ -217,11 +217,17 @@ class Database:
             connection.close()
 
 
-def _end(conn: Connection, how: str) -> None:
+def _end(conn: Connection, *, keep: bool) -> None:
     """End a transaction that was begun here, and the one that SQLAlchemy keeps count of if it was asked anything."""
-    raw = conn.connection.dbapi_connection
-    if raw is not None and getattr(raw, "in_transaction", False):
-        send(conn, how).close()
+    raw: Any = conn.connection.dbapi_connection
+    if raw.in_transaction:
+        try:
+            if keep:
+                raw.commit()
+            else:
+                raw.rollback()
+        except sqlite3.Error as error:
+            raise fault(conn, "COMMIT" if keep else "ROLLBACK", error) from error
     if conn.in_transaction():
         conn.rollback()
 

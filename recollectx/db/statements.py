@@ -27,7 +27,7 @@ def send(conn: Connection, sql: str, values: Sequence[Any] = ()) -> Any:
         cursor.execute(sql, values)
     except conn.dialect.loaded_dbapi.Error as error:
         cursor.close()
-        raise _fault(conn, sql, error) from error
+        raise fault(conn, sql, error) from error
     return cursor
 
 
@@ -36,7 +36,7 @@ def _listened(conn: Connection) -> bool:
     return bool(conn.dispatch.before_cursor_execute or conn.dispatch.after_cursor_execute)
 
 
-def _fault(conn: Connection, sql: str, error: Exception) -> Exception:
+def fault(conn: Connection, sql: str, error: Exception) -> Exception:
     """A fault of the driver as SQLAlchemy tells it."""
     return DBAPIError.instance(sql, (), error, conn.dialect.loaded_dbapi.Error, dialect=conn.dialect)
 
@@ -62,7 +62,7 @@ def insert_values(conn: Connection, waiting: Iterable[tuple[Table, list[Any]]]) 
             else:
                 cursor.executemany(sql, cast(Any, rows))
         except conn.dialect.loaded_dbapi.Error as error:
-            raise _fault(conn, sql, error) from error
+            raise fault(conn, sql, error) from error
     if cursor is not None:
         cursor.close()
 
