@@ -49,7 +49,7 @@ def environment(folder: Path, peer: str) -> Path:
     if not (home / "ready").exists():
         subprocess.run([_python(), "-m", "venv", "--clear", str(home)], check=True)
         for wanted in REQUIREMENTS[peer]:
-            subprocess.run([str(python), "-m", "pip", "install", "-q", *wanted], check=True)
+            subprocess.run([str(python), "-m", "pip", "install", "-qq", *wanted], check=True)
         (home / "ready").touch()
     return python
 
@@ -80,7 +80,7 @@ def lines(
 def _measured(python: Path, peer: str, size: int, calls: int) -> dict[str, str | float]:
     facts = store_work(size, calls)
     texts = [" ".join(fact) for fact in facts]
-    questions = [text for text, _ in asked_of(texts[:size], calls)]
+    questions = asked_of(texts[:size], calls)
     given = {"facts": facts[:size], "new": facts[size:], "questions": questions}
     wanted = list(dict.fromkeys(texts + questions))
     with tempfile.TemporaryDirectory() as made:

@@ -42,7 +42,7 @@ def recall_lines(folder: Path, size: int, *, calls: int) -> Iterator[Line]:
     claims, vectors = list(world.sentences(size)), world.clustered(size)
     path = world.built(folder / f"recall-{size}.db", claims, vectors)
     asked = questions(claims, vectors, calls)
-    scan, words = _scan(vectors), _fts(claims)
+    scan, words = Scan(vectors), _fts(claims)
     with Memory.open(path, scope="world", embedder=world.Given(dict(asked))) as memory:
         memory.recall(asked[0][0], k=K)
         pairs = [(_recall(memory, text), _parts(scan, words, text, vector)) for text, vector in asked]
@@ -58,10 +58,6 @@ def _milliseconds(ours: Sequence[float], other: Sequence[float]) -> tuple[float,
 
 def _recall(memory: Memory, text: str) -> Work:
     return lambda: memory.recall(text, k=K)
-
-
-def _scan(vectors: world.Vectors) -> "Scan":
-    return Scan(np.ascontiguousarray(vectors))
 
 
 class Scan:

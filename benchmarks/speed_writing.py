@@ -126,17 +126,17 @@ def store_work(size: int, calls: int) -> list[tuple[str, str, str]]:
     return list(world.triples(size + calls, people=max(50, size // 50)))
 
 
-def asked_of(texts: Sequence[str], count: int) -> list[tuple[str, str]]:
-    """Questions made of words of known facts, each with the fact's text; none is itself a fact."""
+def asked_of(texts: Sequence[str], count: int) -> list[str]:
+    """Questions made of words of known facts; none is itself a fact."""
     step = max(1, len(texts) // count)
-    return [(f"which {' '.join(text.split()[1:])}", text) for text in texts[::step][:count]]
+    return [f"which {' '.join(text.split()[1:])}" for text in texts[::step][:count]]
 
 
 def store_lines(folder: Path, size: int, *, calls: int) -> Iterator[Line]:
     """`Memory.store` by the rule decider: something new, something known, a newer value; and a recall."""
     facts = [world.fact(parts, n) for n, parts in enumerate(store_work(size, calls))]
     texts = [fact.text for fact in facts]
-    questions = [text for text, _ in asked_of(texts[:size], calls)]
+    questions = asked_of(texts[:size], calls)
     vectors = world.hashed(texts + questions)
     path = world.built(folder / f"store-{size}.db", facts[:size], vectors[:size])
     embedder = world.Given(dict(zip(texts + questions, vectors, strict=True)))
