@@ -1,6 +1,6 @@
 """recollectx: a long-term memory for LLM agents that stores beliefs, not strings."""
 
-from recollectx.changes import Action, EraseReceipt, WriteDecision, WriteResult
+from recollectx.changes import Action, EraseReceipt, Undone, WriteDecision, WriteResult
 from recollectx.claims import (
     Assertion,
     Basis,
@@ -50,6 +50,7 @@ __all__ = [
     "RuleDecider",
     "SemanticClaim",
     "Status",
+    "Undone",
     "Weights",
     "WriteDecision",
     "WriteResult",

@@ -4,7 +4,7 @@ Rules return changes, `MemoryStore.apply` makes them; nothing else writes. Claim
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeAlias
 
@@ -58,9 +58,14 @@ class Alias:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A new edge; one that is there already is replaced if its strength or derivation differs."""
+    """A new edge; one that is there already is replaced if its strength differs.
+
+    A premise may serve several derivations of one claim: derives edges of other names are other edges.
+    at: of supersedes, when dst ceased to hold (seconds since 1970 UTC); None is when src began to.
+    """
 
     edge: Edge
+    at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +86,23 @@ class Retire:
 
 @dataclass(frozen=True, slots=True)
 class Restore:
-    """Bring a retired claim back."""
+    """Bring a retired claim back, valid as long as was stated."""
 
     claim_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Correct:
+    """A claim was never true: out of use, and valid at no time."""
+
+    claim_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """Take back transaction `seq`: what it opened is closed, what it closed is opened again."""
+
+    seq: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +156,8 @@ Change: TypeAlias = (
     | Unlink
     | Retire
     | Restore
+    | Correct
+    | Undo
     | Restatus
     | Trust
     | Configure
@@ -171,12 +192,30 @@ class WriteDecision:
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """What came of one claim: the action, its canonical id (None if rejected), the changes, and why."""
+    """What came of one claim: the action, its canonical id (None if rejected), the changes, and why.
+
+    tx: the transaction that wrote it, as `Memory.undo` takes it; 0 if nothing was written.
+    """
 
     action: Action
     claim_id: str | None
     changes: tuple[Change, ...]
     reason: str
+    tx: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What taking a transaction back came to.
+
+    undone: the transaction taken back, and its cause.  tx: the one that did it; undoing that is redoing.
+    claim_ids: the claims it touched.
+    """
+
+    undone: int
+    cause: str
+    tx: int
+    claim_ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

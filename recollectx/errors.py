@@ -5,6 +5,7 @@ RecollectxError
 +-- InvalidQuery (ValueError)         a question or filter that makes no sense
 +-- InvalidSetting (ValueError)       a configuration value out of its range
 +-- NotFound (KeyError)               an id that this memory does not hold
++-- CannotUndo (ValueError)           a transaction that cannot be taken back (yet)
 +-- ScopeError (PermissionError)      a call that reaches into another scope
 +-- TranscriptError (ValueError)      a file or message list that is not a transcript
 +-- MissingExtra (ImportError)        an optional package is not installed
@@ -36,6 +37,10 @@ class NotFound(RecollectxError, KeyError):
     def __str__(self) -> str:
         """KeyError would print the repr of the message."""
         return str(self.args[0]) if self.args else ""
+
+
+class CannotUndo(RecollectxError, ValueError):
+    """A transaction that cannot be taken back: for good, or before a later one is."""
 
 
 class ScopeError(RecollectxError, PermissionError):

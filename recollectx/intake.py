@@ -4,11 +4,11 @@ Policies are asked before the write lock is taken; deciding happens inside it, s
 its decision is carried out on.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from recollectx.changes import Action, Change, Link, WriteResult
+from recollectx.changes import Action, Change, Link, WriteDecision, WriteResult
 from recollectx.claims import Claim, SemanticClaim
 from recollectx.deciding import Decider, changes_for
 from recollectx.edges import Edge, Relation
@@ -18,6 +18,20 @@ from recollectx.remembering import Reading, claims_of
 from recollectx.storage.memory_store import MemoryStore
 from recollectx.storage.reading import Identity, Reader
 from recollectx.text import fold_claim
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What happens around the storing of one claim.
+
+    after: is given the id under which the claim is now known.  amend: what of the decision stands.
+    joining: what takes the place of asserting a known claim once more; None asserts it.
+    """
+
+    before: Callable[[Reader], Iterable[Change]]
+    after: Callable[[Reader, str], Iterable[Change]]
+    amend: Callable[[WriteDecision], WriteDecision]
+    joining: Callable[[Reader, str], Iterable[Change]] | None = None
 
 
 class Intake:
@@ -73,6 +87,29 @@ class Intake:
         self._apply(plan, claims, refused, results, cause="remember")
         return results
 
+    def exchange(self, claim: Claim, around: Around, *, cause: str, reason: str) -> WriteResult:
+        """One claim with what must happen around it in the same transaction; nothing if it is refused.
+
+        reason: is added to that of the decision.
+        """
+        refused = self._refused([claim])
+        results: list[WriteResult] = []
+        made: list[Change] = []
+
+        def plan(reader: Reader) -> Iterator[Change]:
+            if refused[0] is None:
+                yield from _noted(around.before(reader), made)
+            yield from _noted(self._write(reader, claim, refused[0], None, results, around=around), made)
+            target = results[0].claim_id
+            if target is not None:
+                yield from _noted(around.after(reader, target), made)
+
+        self._apply(plan, [claim], refused, results, cause=cause)
+        result = results[0]
+        if result.action == Action.REJECT:
+            return result
+        return replace(result, changes=tuple(made), reason=f"{result.reason}; {reason}")
+
     def _refused(self, claims: Iterable[Claim]) -> list[str | None]:
         """For each claim why the policy refuses it, None if it does not."""
         if self._policy is None:
@@ -94,7 +131,8 @@ class Intake:
     ) -> None:
         wanted = [claim for claim, reason in zip(claims, refused, strict=True) if reason is None]
         vectors, fault = self._storage.vectors_for(wanted)
-        self._storage.apply(plan, cause=cause, vectors=vectors)
+        seq = self._storage.apply(plan, cause=cause, vectors=vectors).seq
+        results[:] = [each if each.action == Action.REJECT else replace(each, tx=seq) for each in results]
         if fault:
             # Told where a new wording waits for its vector.
             results[:] = [
@@ -110,7 +148,14 @@ class Intake:
         return tells is None or (isinstance(claim, SemanticClaim) and tells(claim.predicate))
 
     def _write(
-        self, reader: Reader, claim: Claim, refusal: str | None, span: str | None, results: list[WriteResult]
+        self,
+        reader: Reader,
+        claim: Claim,
+        refusal: str | None,
+        span: str | None,
+        results: list[WriteResult],
+        *,
+        around: Around | None = None,
     ) -> Iterator[Change]:
         if refusal is not None:
             results.append(WriteResult(Action.REJECT, None, (), refusal))
@@ -120,7 +165,12 @@ class Intake:
             claim = _under_its_id(reader, known, claim)
         candidates = reader.candidates(claim.scope, claim, rivals=self._has_rivals(claim))
         decision = self._decider(claim, candidates, reader.trust(claim.source, claim.scope))
-        changes = changes_for(decision, claim, candidates, now=self._storage.clock(), span=span)
+        decision = decision if around is None else around.amend(decision)
+        joining = None if around is None else around.joining
+        if joining is not None and decision.action in (Action.UPDATE, Action.NONE):
+            changes = list(joining(reader, str(decision.target)))
+        else:
+            changes = changes_for(decision, claim, candidates, now=self._storage.clock(), span=span)
         if known is not None and decision.target != claim.id:
             raise InvalidClaim(
                 f"the id {claim.id!r} names a claim that is out of use; store it under a new id"
@@ -136,3 +186,9 @@ def _under_its_id(reader: Reader, known: Identity, claim: Claim) -> Claim:
     if old is None or known.scope != claim.scope or fold_claim(old) != fold_claim(claim):
         raise InvalidClaim(f"the id {claim.id!r} is taken by another claim; leave id out, or use update")
     return replace(claim, id=known.id)
+
+
+def _noted(changes: Iterable[Change], made: list[Change]) -> Iterator[Change]:
+    for change in changes:
+        made.append(change)
+        yield change

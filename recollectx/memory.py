@@ -16,6 +16,7 @@ from recollectx.changes import (
     Retire,
     Retract,
     Trust,
+    Undone,
     Unlink,
     WriteResult,
 )
@@ -28,8 +29,10 @@ from recollectx.claims import (
     check_metadata,
     check_text,
 )
+from recollectx.correcting import Correcting
 from recollectx.db.database import default_path
 from recollectx.deciding import Decider, RuleDecider
+from recollectx.deriving import derive
 from recollectx.edges import Edge, Relation
 from recollectx.embeddings import EmbedderLike, embedder_from
 from recollectx.errors import InvalidClaim, InvalidQuery, InvalidSetting, ScopeError
@@ -49,6 +52,7 @@ from recollectx.storage.journal import events
 from recollectx.storage.live_graph import LiveGraph
 from recollectx.storage.memory_store import MemoryStore
 from recollectx.storage.reading import Reader
+from recollectx.storage.undoing import last_of
 from recollectx.storage.vector.base import VectorBackend
 from recollectx.storage.vector.text import TextProtocol
 
@@ -207,6 +211,9 @@ class Memory:
     def _intake(self) -> Intake:
         return Intake(self.storage, self.policy, self.decider, self)
 
+    def _correcting(self) -> Correcting:
+        return Correcting(self.storage, self.scope, self._intake(), decider=self.decider, place=self._place)
+
     def update(self, claim_id: str, **changes: Any) -> WriteResult:
         """Change fields of a claim; the id stays and both versions are kept in history.
 
@@ -222,8 +229,8 @@ class Memory:
         current = self.get(claim_id)
         reworded = [revised(current, changes)] if current is not None and WORDING & set(changes) else []
         vectors, _ = self.storage.vectors_for(reworded)
-        self.storage.apply(plan, cause="update", vectors=vectors)
-        return WriteResult(Action.UPDATE, self._canonical(claim_id), tuple(made), "revised")
+        done = self.storage.apply(plan, cause="update", vectors=vectors)
+        return WriteResult(Action.UPDATE, self._canonical(claim_id), tuple(made), "revised", done.seq)
 
     def forget(self, claim_id: str) -> WriteResult:
         """Put a claim out of use: recall leaves it out, it weighs nothing, its history stays."""
@@ -235,11 +242,72 @@ class Memory:
                 made.append(Retire(known.id))
             yield from made
 
-        self.storage.apply(plan, cause="forget")
+        done = self.storage.apply(plan, cause="forget")
         canonical = self._canonical(claim_id)
         if not made:
             return WriteResult(Action.NONE, canonical, (), "it was forgotten already")
-        return WriteResult(Action.DELETE, canonical, tuple(made), "forgotten")
+        return WriteResult(Action.DELETE, canonical, tuple(made), "forgotten", done.seq)
+
+    def correct(self, old_id: str, new: Claim | str, *, reason: str = "") -> WriteResult:
+        """Say that a claim was never true, and what is; one transaction, and nothing if the policy refuses `new`.
+
+        The old one is out of use and valid at no time; the past before the correction still shows it. new: a claim
+        of this scope, which may be about something else, or a text: another object or summary, the rest kept. A new
+        value of the same thing takes the old one's place among the values that superseded each other.
+        reason: kept in the new claim's metadata as correction_reason. Raises NotFound, or InvalidClaim for a claim
+        that is out of use or already says so.
+        """
+        return self._correcting().correct(old_id, new, reason)
+
+    def supersede(self, old_id: str, new: Claim | str, *, at: Instant | None = None) -> WriteResult:
+        """Say that a claim is no longer true from `at` on (default: when `new` begins), and what is.
+
+        The old one stays valid up to then, never longer than it was. new: a claim, or a text: another object or
+        summary. One without a valid_from holds from `at`. Raises NotFound, or InvalidClaim if the old one is out of
+        use or begins after `at`.
+        """
+        return self._correcting().supersede(old_id, new, None if at is None else _time(at))
+
+    def restore(self, claim_id: str) -> WriteResult:
+        """Bring back a claim that was forgotten, superseded or corrected, valid as long as was stated.
+
+        What superseded or corrected it does so no longer; where a single-valued predicate has another value at the
+        same time, the two contradict. One that was forgotten after it had been superseded is superseded again.
+        Raises NotFound, or InvalidClaim if no source stands behind it any more.
+        """
+        return self._correcting().restore(claim_id)
+
+    def resolve(self, keep: str, *, reason: str = "") -> WriteResult:
+        """Settle the dispute about a claim in its favour: each current claim that contradicts it was never true.
+
+        `restore` brings one back, `undo` all of them.
+        """
+        return self._correcting().resolve(keep, reason)
+
+    def derive(
+        self, claim: Claim, premises: Sequence[str], *, strength: float = 1.0, name: str | None = None
+    ) -> WriteResult:
+        """Store a claim that stands on `premises`, jointly: it falls with any of them, and comes back with it.
+
+        Deriving it again from others adds an alternative; one that holds is enough. Circles hold nothing up.
+        A confidence of 0 counts as unsaid. strength: of each edge, in [0, 1].  name: of the derivation, by default
+        one that stands for its premises.
+        """
+        return derive(self._intake(), self.scope, self._place(claim), premises, strength=strength, name=name)
+
+    def undo(self, tx: int) -> Undone:
+        """Take a transaction back, as a transaction of its own; undoing that one redoes the first.
+
+        tx: as a WriteResult names it. All numbers return to what they were. Raises CannotUndo for one that a later
+        transaction builds on, naming it, for an erasure, and for what only keeps vectors; NotFound if there is none;
+        ScopeError for one that wrote to another scope.
+        """
+        return self._correcting().undo(tx)
+
+    def last_tx(self) -> int:
+        """The last transaction that wrote to this scope, 0 if there is none."""
+        with self.storage.reader() as reader:
+            return last_of(reader.conn, self.scope)
 
     def erase(self, claim_id: str | None = None, *, scope: str | None = None) -> EraseReceipt:
         """Remove every word of one claim, or of a whole scope, for good: from the present and from every past.
@@ -251,10 +319,11 @@ class Memory:
 
         def plan(reader: Reader) -> Iterator[Change]:
             if claim_id is not None:
-                yield Erase(find(reader, self.scope, claim_id).id)
+                yield Erase(find(reader, self.scope, claim_id, undone=True).id)
                 return
             for each in reader.in_scope(str(scope)):
-                if reader.resolve(each.id) and not reader.identities([each.pk])[each.pk].erased:
+                known = reader.resolve(each.id, undone=True)
+                if known is not None and not known.erased:
                     yield Erase(each.id)
 
         done = self.storage.apply(plan, cause="erase")
@@ -314,8 +383,8 @@ class Memory:
             made.append(Link(Edge(src.id, dst.id, relation, strength, derivation)))
             yield from made
 
-        self.storage.apply(plan, cause="relate")
-        return WriteResult(Action.UPDATE, self._canonical(dst_id), tuple(made), f"{relation} added")
+        done = self.storage.apply(plan, cause="relate")
+        return WriteResult(Action.UPDATE, self._canonical(dst_id), tuple(made), f"{relation} added", done.seq)
 
     def unrelate(self, src_id: str, dst_id: str, relation: str) -> WriteResult:
         """Take an edge away; confidence returns to what it would be without it."""
@@ -327,8 +396,10 @@ class Memory:
             made.append(Unlink(src.id, dst.id, relation))
             yield from made
 
-        self.storage.apply(plan, cause="unrelate")
-        return WriteResult(Action.UPDATE, self._canonical(dst_id), tuple(made), f"{relation} removed")
+        done = self.storage.apply(plan, cause="unrelate")
+        return WriteResult(
+            Action.UPDATE, self._canonical(dst_id), tuple(made), f"{relation} removed", done.seq
+        )
 
     # -- reading ---------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ import sys
 import click
 
 import recollectx
+from recollectx.cli.correcting import correct, restore, retract, supersede, trust, undo
 from recollectx.cli.demo import demo
 from recollectx.cli.doctor import doctor
 from recollectx.cli.ingest import ingest
@@ -35,6 +36,12 @@ for command in (
     explain,
     history,
     forget,
+    correct,
+    supersede,
+    restore,
+    undo,
+    retract,
+    trust,
     erase,
     reembed,
     doctor,

@@ -10,6 +10,7 @@ from sqlalchemy.orm import aliased
 from recollectx.db.tables import (
     AliasRow,
     AssertionRow,
+    ChangeRow,
     ClaimRow,
     EdgeRow,
     RevisionRow,
@@ -20,6 +21,7 @@ from recollectx.db.tables import (
 from recollectx.propagation import LogOdds, Neighbours
 from recollectx.storage.belief import StoredGraph
 from recollectx.storage.reading import Reader, chunks
+from recollectx.storage.undoing import KIND
 from recollectx.text import tokens
 
 TOLERANCE = 4e-3
@@ -85,6 +87,7 @@ _LIVE_REVISIONS = (
     .where(RevisionRow.claim == ClaimRow.pk, RevisionRow.tx_to.is_(None))
     .scalar_subquery()
 )
+_UNDONE = exists().where(ChangeRow.claim == ClaimRow.pk, ChangeRow.kind == KIND)
 _WORDING = (
     select(RevisionRow.pk)
     .join(TextRow, and_(TextRow.pk == RevisionRow.text, TextRow.claim == RevisionRow.claim))
@@ -97,7 +100,11 @@ _SAID = [
 _OTHER = aliased(RevisionRow)
 
 _ROWS: tuple[tuple[str, Select[Any] | CompoundSelect[Any], str], ...] = (
-    ("one live revision", _live().where(_LIVE_REVISIONS != 1), "claims without exactly one"),
+    (
+        "one live revision",
+        _live().where(_LIVE_REVISIONS != 1, or_(_LIVE_REVISIONS != 0, ~_UNDONE)),
+        "claims without exactly one",
+    ),
     ("text", _live().where(_LIVE_REVISIONS == 1, ~_WORDING), "claims without words"),
     (
         "erased claims",

@@ -20,6 +20,8 @@ WORDS = {
     "retract": "a source took it back",
     "retire": "forgotten",
     "restore": "brought back",
+    "correct": "corrected: it was never true",
+    "undo": "transaction {detail} was taken back",
     "restatus": "now {detail}",
     "trust": "trust in a source changed",
     "configure": "another rule of belief",

@@ -80,6 +80,7 @@ class AliasRow(Versioned, Base):
     """A further id of a claim."""
 
     __tablename__ = "rx_aliases"
+    tx_from: Mapped[int] = mapped_column(Big, primary_key=True, autoincrement=False, sort_order=90)
     id: Mapped[str] = mapped_column(Text, primary_key=True)
     claim: Mapped[int] = mapped_column(Big, ForeignKey("rx_claims.pk"), index=True)
 
@@ -110,7 +111,10 @@ class VectorRow(Base):
 
 
 class RevisionRow(Versioned, Base):
-    """What a claim was like between two transactions; entities and meta (the metadata) are JSON, None when empty."""
+    """What a claim was like between two transactions; entities and meta (the metadata) are JSON, None when empty.
+
+    stated_to: the valid_to that was stated; a supersession or a correction makes valid_to earlier and leaves it be.
+    """
 
     __tablename__ = "rx_revisions"
     __table_args__ = (
@@ -128,6 +132,7 @@ class RevisionRow(Versioned, Base):
     meta: Mapped[str | None] = mapped_column(Text)
     valid_from: Mapped[int | None] = mapped_column(Big)
     valid_to: Mapped[int | None] = mapped_column(Big)
+    stated_to: Mapped[int | None] = mapped_column(Big)
     due_at: Mapped[int | None] = mapped_column(Big)
     review_after: Mapped[int | None] = mapped_column(Big)
     session: Mapped[str | None] = mapped_column(Text)
@@ -154,7 +159,10 @@ class AssertionRow(Versioned, Base):
 
 
 class EdgeRow(Versioned, Base):
-    """src supports / contradicts / corrects dst, or dst derives from src, or a plain relation."""
+    """src supports / contradicts / corrects dst, or dst derives from src, or a plain relation.
+
+    at: of supersedes, when dst ceased to hold; None is when src began to.
+    """
 
     __tablename__ = "rx_edges"
     __table_args__ = (
@@ -163,6 +171,7 @@ class EdgeRow(Versioned, Base):
             "dst",
             "relation",
             "src",
+            "derivation",
             unique=True,
             sqlite_where=LIVE,
             postgresql_where=LIVE,
@@ -177,6 +186,7 @@ class EdgeRow(Versioned, Base):
     src: Mapped[int] = mapped_column(Big, ForeignKey("rx_claims.pk"))
     strength: Mapped[float] = mapped_column(Float)
     derivation: Mapped[str | None] = mapped_column(Text)
+    at: Mapped[int | None] = mapped_column(Big)
 
 
 class TrustRow(Versioned, Base):

@@ -1,20 +1,15 @@
-"""The belief graph as the solver sees it: loaded in batches, one read per table.
-
-Also here: which claims stand at all. An asserted claim stands while a source stands behind it, or while something
-it derives from does; a derived one only on its derivations. Circular derivations hold nothing up.
-"""
+"""The belief graph as the solver sees it: loaded in batches, one read per table."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Any
 
 from sqlalchemy import bindparam, select
 
-from recollectx.claims import CURRENT, Basis, Status
+from recollectx.claims import CURRENT, Basis
 from recollectx.db.tables import ClaimRow, RevisionRow
 from recollectx.edges import EPISTEMIC, Relation
 from recollectx.propagation import Arrow, Node, Voice
-from recollectx.solving import held
 from recollectx.storage.reading import Reader
 
 STANDING = (
@@ -96,66 +91,3 @@ class StoredGraph:
     def dependents(self, pk: int) -> Collection[int]:
         """The claims that this one bears on."""
         return self._dependents[pk]
-
-
-def restand(reader: Reader, changed: Iterable[int]) -> dict[int, Status]:
-    """The statuses that must change after `changed` claims lost or gained ground, through any depth.
-
-    Claims that were forgotten, superseded or expired keep their status and hold nothing up.
-    """
-    region = _resting_on(reader, changed)
-    if not region:
-        return {}
-    rows = {row.pk: row for row in reader.rows_in(STANDING, region)}
-    derivations: dict[int, list[frozenset[int]]] = defaultdict(list)
-    jointly: dict[tuple[int, str], set[int]] = defaultdict(set)
-    for edge in reader.edges_in(rows):
-        if edge.relation == Relation.DERIVES and edge.derivation is None:
-            derivations[edge.dst].append(frozenset((edge.src,)))
-        elif edge.relation == Relation.DERIVES and edge.derivation is not None:
-            jointly[edge.dst, edge.derivation].add(edge.src)
-    for (dst, _), premises in jointly.items():
-        derivations[dst].append(frozenset(premises))
-    premises = {pk for options in derivations.values() for option in options for pk in option}
-    outside = {row.pk: row for row in reader.rows_in(STANDING, premises - set(rows))}
-    voiced = set(reader.assertions(rows))
-    grounded = {pk for pk, row in outside.items() if row.status in CURRENT}
-    grounded |= {
-        pk for pk, row in rows.items() if row.basis == Basis.ASSERTED and pk in voiced and _may_stand(row)
-    }
-    standing = held(
-        {pk: derivations[pk] for pk in rows if pk not in grounded and _may_stand(rows[pk])}, grounded
-    )
-    changes = {}
-    for pk, row in rows.items():
-        if not _may_stand(row):
-            continue
-        stands = pk in grounded or pk in standing
-        if stands and row.status == Status.UNSUPPORTED:
-            changes[pk] = Status.ACTIVE
-        elif not stands and row.status != Status.UNSUPPORTED:
-            rests = row.basis == Basis.DERIVED or derivations[pk]
-            changes[pk] = Status.UNSUPPORTED if rests else Status.RETIRED
-    return changes
-
-
-def _may_stand(row: Any) -> bool:
-    return row.status in CURRENT or row.status == Status.UNSUPPORTED
-
-
-def _resting_on(reader: Reader, changed: Iterable[int]) -> set[int]:
-    """`changed`, and every claim that stands only on derivations from one of them."""
-    region: set[int] = set()
-    frontier = set(changed)
-    while frontier:
-        region |= frontier
-        onward = {
-            edge.dst for edge in reader.edges_out(frontier) if edge.relation == Relation.DERIVES
-        } - region
-        voiced = set(reader.assertions(onward))
-        frontier = {
-            row.pk
-            for row in reader.rows_in(STANDING, onward)
-            if row.basis == Basis.DERIVED or row.pk not in voiced
-        }
-    return region

@@ -29,7 +29,7 @@ _LAST = select(func.max(ChangeRow.n))
 _WAITING = (
     select(ChangeRow.n, ChangeRow.claim, ClaimRow.id)
     .join(ClaimRow, ClaimRow.pk == ChangeRow.claim)
-    .where(ChangeRow.n > bindparam("after"), ChangeRow.kind.in_(("assert", "revise", "erase")))
+    .where(ChangeRow.n > bindparam("after"), ChangeRow.kind.in_(("assert", "revise", "erase", "undo")))
     .order_by(ChangeRow.n)
     .limit(BATCH)
 )

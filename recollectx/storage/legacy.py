@@ -26,7 +26,8 @@ from recollectx.instants import to_micros
 from recollectx.propagation import PropagationConfig
 from recollectx.storage.legacy_claims import claim_of
 from recollectx.storage.legacy_writing import Journal, Linker
-from recollectx.storage.writing import RULE, Writer
+from recollectx.storage.reading import RULE
+from recollectx.storage.writing import Writer
 
 SETTING = "moved from 0.2.7"
 SAME = 1e-6

@@ -48,6 +48,7 @@ class Linker(Writer):
             src=src,
             strength=1.0,
             derivation=None,
+            at=None,
             tx_from=self.seq,
             tx_to=None,
         )

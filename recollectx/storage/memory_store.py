@@ -28,12 +28,12 @@ from recollectx.query import Query, Recall
 from recollectx.storage.delivery import DELIVERED, Delivery
 from recollectx.storage.embedding import Embedding
 from recollectx.storage.legacy import move_in
-from recollectx.storage.reading import Reader
+from recollectx.storage.reading import RULE, Reader
 from recollectx.storage.retrieval import CACHE_BYTES, Retriever
 from recollectx.storage.spellings import Spellings
 from recollectx.storage.vector.base import VectorBackend
 from recollectx.storage.vector.text import TextBackend, TextProtocol
-from recollectx.storage.writing import RULE, Writer
+from recollectx.storage.writing import Writer
 
 Plan: TypeAlias = Callable[[Reader], Iterable[Change]]
 

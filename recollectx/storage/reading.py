@@ -45,6 +45,7 @@ from recollectx.propagation import Rule, Voice, rule_from, strongest
 from recollectx.text import fold_claim, slot
 
 CHUNK = 500
+RULE = "rule"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,7 @@ class StoredEdge:
     relation: str
     strength: float
     derivation: str | None
+    at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +108,12 @@ def chunks(items: Collection[Any], size: int = CHUNK) -> Iterator[list[Any]]:
 
 _KEYS: BindParameter[Any] = bindparam("keys", expanding=True)
 _IDENTITY = select(ClaimRow.pk, ClaimRow.id, ClaimRow.scope, ClaimRow.erased)
-_BY_ID = _IDENTITY.where(ClaimRow.id == bindparam("id"))
-_BY_ALIAS = _IDENTITY.join(AliasRow, AliasRow.claim == ClaimRow.pk).where(
-    AliasRow.id == bindparam("id"), AliasRow.tx_to.is_(None)
+_LIVE: Any = exists().where(RevisionRow.claim == ClaimRow.pk, RevisionRow.tx_to.is_(None))
+_BY_ID = _IDENTITY.add_columns(_LIVE.label("live")).where(ClaimRow.id == bindparam("id"))
+_BY_ALIAS = (
+    _IDENTITY.add_columns(_LIVE.label("live"))
+    .join(AliasRow, AliasRow.claim == ClaimRow.pk)
+    .where(AliasRow.id == bindparam("id"), AliasRow.tx_to.is_(None))
 )
 _BY_KEYS = _IDENTITY.where(ClaimRow.pk.in_(_KEYS))
 _CLAIMS = (
@@ -156,7 +161,7 @@ _ASSERTIONS = (
     )
 )
 _EDGE = select(
-    EdgeRow.pk, EdgeRow.src, EdgeRow.dst, EdgeRow.relation, EdgeRow.strength, EdgeRow.derivation
+    EdgeRow.pk, EdgeRow.src, EdgeRow.dst, EdgeRow.relation, EdgeRow.strength, EdgeRow.derivation, EdgeRow.at
 ).where(EdgeRow.tx_to.is_(None))
 _EDGES_IN = _EDGE.where(EdgeRow.dst.in_(_KEYS)).order_by(EdgeRow.pk)
 _EDGES_OUT = _EDGE.where(EdgeRow.src.in_(_KEYS)).order_by(EdgeRow.pk)
@@ -275,15 +280,19 @@ class Reader:
         for chunk in chunks(list(dict.fromkeys(keys))):
             yield from self._rows(statement, keys=chunk, **params)
 
-    def resolve(self, claim_id: str) -> Identity | None:
-        """The claim that `claim_id` names, directly or as an alias; None if there is none."""
+    def resolve(self, claim_id: str, *, undone: bool = False) -> Identity | None:
+        """The claim that `claim_id` names, directly or as an alias; None if there is none.
+
+        undone: also one whose coming was undone: it has a past, and no present.
+        """
         try:
             check_text(claim_id, "id")
         except InvalidClaim:
             return None
         for statement in (_BY_ID, _BY_ALIAS):
             for row in self._rows(statement, id=claim_id):
-                return Identity(row.pk, row.id, row.scope, row.erased is not None)
+                if undone or row.live or row.erased is not None:
+                    return Identity(row.pk, row.id, row.scope, row.erased is not None)
         return None
 
     def identities(self, pks: Iterable[int]) -> dict[int, Identity]:
@@ -408,7 +417,7 @@ class Reader:
 
     def rule(self) -> Rule | None:
         """How confidence follows from the graph, as the database keeps it; None in a new one."""
-        stored = self.setting("rule")
+        stored = self.setting(RULE)
         return None if stored is None else rule_from(stored)
 
     def setting(self, name: str) -> dict[str, Any] | None:

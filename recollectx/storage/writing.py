@@ -42,12 +42,14 @@ from recollectx.db.tables import (
 from recollectx.edges import EPISTEMIC, Edge, Relation
 from recollectx.embeddings.base import Vectors
 from recollectx.errors import InvalidClaim, NotFound, ScopeError
-from recollectx.instants import to_micros
+from recollectx.instants import from_micros, to_micros
 from recollectx.propagation import Belief, LogOdds, Node, Rule, Voice, rule_from
 from recollectx.solving import settle
-from recollectx.storage.belief import StoredGraph, restand
+from recollectx.storage.belief import StoredGraph
 from recollectx.storage.erasing import erase_rows, unembed_next, unquote
-from recollectx.storage.reading import Reader, StoredEdge, said_hash, slot_hash
+from recollectx.storage.reading import RULE, Identity, Reader, StoredEdge, said_hash, slot_hash
+from recollectx.storage.standing import restand
+from recollectx.storage.undoing import KIND, Turn, turns
 from recollectx.text import tokens
 
 _TABLES = (
@@ -62,7 +64,6 @@ _TABLES = (
     SettingRow,
     ChangeRow,
 )
-RULE = "rule"
 MODEL = "embedder"
 MAX_EVIDENCE = 100
 
@@ -101,6 +102,7 @@ class Writer:
         self._next: dict[type, int] = {}
         self._dirty: dict[int, int] = {}
         self._unsure: set[int] = set()
+        self._freed: set[int] = set()
         self._strengths: dict[int, dict[str, Any]] = {}
         self.count = 0
         self.erased_rows = 0
@@ -184,25 +186,45 @@ class Writer:
         trust = self.reader.trust(assertion.source, claim.scope)
         voice = Voice(assertion.source, assertion.confidence, trust)
         belief = self.rule.local(Node(0, (voice,), (), claim.basis == Basis.DERIVED, True), _no_peers)
-        pk = self._key(ClaimRow)
-        self._pending[ClaimRow].append(
-            {
-                "pk": pk,
-                "id": claim.id,
-                "scope": claim.scope,
-                "type": claim.type,
-                "created_at": to_micros(claim.created_at),
-                "strength": belief.strength,
-                "confidence": belief.confidence,
-                "erased": None,
-            }
-        )
+        known = self.reader.resolve(claim.id, undone=True)
+        if known is not None:
+            pk = self._reopen(known, claim, belief)
+        else:
+            pk = self._key(ClaimRow)
+            self._pending[ClaimRow].append(
+                {
+                    "pk": pk,
+                    "id": claim.id,
+                    "scope": claim.scope,
+                    "type": claim.type,
+                    "created_at": to_micros(claim.created_at),
+                    "strength": belief.strength,
+                    "confidence": belief.confidence,
+                    "erased": None,
+                }
+            )
         n = self._log("assert", claim.scope, pk)
-        self._revision(pk, self._text(pk, claim), claim)
+        self._revision(pk, self._text(pk, claim), claim, stated_to=_micros(claim.valid_to))
         self._assertion(pk, assertion)
         self._strength(pk, belief, n)
         if claim.basis == Basis.DERIVED:
             self._unsure.add(pk)
+
+    def _reopen(self, known: Identity, claim: Claim, belief: Belief) -> int:
+        """The key of a claim that comes again after its first coming was undone."""
+        self.flush()
+        row = self.conn.execute(
+            select(ClaimRow.id, ClaimRow.type, ClaimRow.created_at).where(ClaimRow.pk == known.pk)
+        ).one()
+        same = (row.id, row.type, known.scope) == (claim.id, claim.type, claim.scope)
+        if known.erased or not same or self.reader.resolve(claim.id) is not None:
+            raise InvalidClaim(f"the id {claim.id!r} is taken by another claim; leave id out, or use update")
+        self.conn.execute(
+            update(ClaimRow)
+            .where(ClaimRow.pk == known.pk)
+            .values(strength=belief.strength, confidence=belief.confidence)
+        )
+        return known.pk
 
     def _text(self, pk: int, claim: Claim) -> int:
         semantic = claim if isinstance(claim, SemanticClaim) else None
@@ -236,7 +258,7 @@ class Writer:
             self._vector(change.text, change.vector)
             self._log("embed", row.scope, row.claim)
 
-    def _revision(self, pk: int, text: int, claim: Claim) -> None:
+    def _revision(self, pk: int, text: int, claim: Claim, *, stated_to: int | None) -> None:
         self._add(
             RevisionRow,
             claim=pk,
@@ -249,6 +271,7 @@ class Writer:
             meta=_json(claim.metadata),
             valid_from=_micros(claim.valid_from),
             valid_to=_micros(claim.valid_to),
+            stated_to=stated_to,
             due_at=_micros(claim.due_at),
             review_after=_micros(claim.review_after),
             session=claim.session,
@@ -297,16 +320,20 @@ class Writer:
         old = self.reader.claims([pk])[pk]
         text = row.text if _wording(old) == _wording(change.claim) else self._text(pk, change.claim)
         self._close(RevisionRow, row.pk)
-        self._revision(pk, text, change.claim)
+        kept = change.claim.valid_to == old.valid_to
+        stated_to = row.stated_to if kept else _micros(change.claim.valid_to)
+        self._revision(pk, text, change.claim, stated_to=stated_to)
         n = self._log("revise", scope, pk)
         if (old.status in CURRENT) != (change.claim.status in CURRENT) or old.basis != change.claim.basis:
             self._shake(pk, n)
+            self._unsure.add(pk)
+        if old.since != change.claim.since or not kept:
             self._unsure.add(pk)
 
     def _live_revision(self, pk: int) -> Any:
         self.flush()
         return self.conn.execute(
-            select(RevisionRow.pk, RevisionRow.text).where(
+            select(RevisionRow.pk, RevisionRow.text, RevisionRow.stated_to).where(
                 RevisionRow.claim == pk, RevisionRow.tx_to.is_(None)
             )
         ).one()
@@ -323,8 +350,11 @@ class Writer:
         (src, src_scope), (dst, dst_scope) = self._find(edge.src), self._find(edge.dst)
         _check_ends(edge, src, dst, src_scope, dst_scope)
         same = self._standing(src, dst, edge.relation, src_scope == dst_scope)
+        at = _micros(change.at)
+        if edge.relation == Relation.DERIVES:
+            same = [old for old in same if old.derivation == edge.derivation]
         for old in same:
-            if (old.strength, old.derivation) == (edge.strength, edge.derivation):
+            if (old.strength, old.at) == (edge.strength, at):
                 return
             self._close(EdgeRow, old.pk)
         self._add(
@@ -334,6 +364,7 @@ class Writer:
             src=src,
             strength=edge.strength,
             derivation=edge.derivation,
+            at=at,
             tx_from=self.seq,
             tx_to=None,
         )
@@ -348,6 +379,9 @@ class Writer:
                 self._shake(src, n)
             if relation == Relation.DERIVES:
                 self._unsure.add(dst)
+        if relation == Relation.SUPERSEDES:
+            self._unsure.add(dst)
+            self._freed.add(dst)
 
     def _standing(self, src: int, dst: int, relation: str, one_scope: bool) -> list[StoredEdge]:
         """The edges between two claims that say `relation`; a contradiction read both ways is stored once."""
@@ -372,21 +406,66 @@ class Writer:
         self._restatus(ch.Restatus(change.claim_id, Status.RETIRED), kind="retire")
 
     def _restore(self, change: ch.Restore) -> None:
-        self._restatus(ch.Restatus(change.claim_id, Status.ACTIVE), kind="restore")
+        pk, scope = self._find(change.claim_id)
+        n = self._log("restore", scope, pk, detail=Status.ACTIVE)
+        self._stand(pk, Status.ACTIVE, self._live_revision(pk).stated_to, n)
+
+    def _correct(self, change: ch.Correct) -> None:
+        pk, scope = self._find(change.claim_id)
+        never = to_micros(self.reader.claims([pk])[pk].since)
+        self._stand(pk, Status.RETIRED, never, self._log("correct", scope, pk))
+        # What the claim had superseded is back before anybody decides on what comes in its place.
+        self._restand()
+
+    def _undo(self, change: ch.Undo) -> None:
+        self.flush()
+        turned = turns(self.conn, change.seq)
+        named = self.reader.identities({pk for turn in turned for pk in turn.claims})
+        detail = str(change.seq)
+        whole = self._log(KIND, None, None, detail=detail)
+        logged = {pk: self._log(KIND, known.scope, pk, detail=detail) for pk, known in sorted(named.items())}
+        for turn in turned:
+            self._turn(turn)
+        for turn in turned:
+            self._turned(turn.mapped, turn.row, logged, whole)
+
+    def _turn(self, turn: Turn) -> None:
+        table = _table(turn.mapped)
+        if turn.live is not None:
+            key = [column == getattr(turn.live, column.name) for column in table.primary_key]
+            self.conn.execute(update(table).where(*key).values(tx_to=self.seq))
+        if turn.before is not None:
+            row = {**turn.before._mapping, "tx_from": self.seq, "tx_to": None}
+            if "pk" in row:
+                row["pk"] = self._key(turn.mapped)
+            insert_rows(self.conn, table, [row])
+
+    def _turned(self, mapped: type, row: Any, logged: Mapping[int, int], whole: int) -> None:
+        """Let belief follow what was turned back."""
+        if mapped in (RevisionRow, AssertionRow):
+            self._shake(row.claim, logged[row.claim])
+            self._unsure.add(row.claim)
+        elif mapped is EdgeRow:
+            self._joined(row.relation, row.src, row.dst, logged[row.dst])
+        elif mapped is TrustRow:
+            self._trusted(row.source, row.scope, whole)
+        elif mapped is SettingRow:
+            self._ruled(self.reader.rule() or LogOdds(), whole)
 
     def _restatus(self, change: ch.Restatus, kind: str = "restatus") -> None:
         pk, scope = self._find(change.claim_id)
         claim = self.reader.claims([pk])[pk]
         n = self._log(kind, scope, pk, detail=change.status)
-        self._set_status(pk, claim, change.status, n, valid_to=change.valid_to)
+        ends = claim.valid_to if change.valid_to is None else change.valid_to
+        self._stand(pk, change.status, _micros(ends), n)
 
-    def _set_status(
-        self, pk: int, claim: Claim, status: Status, n: int, valid_to: float | None = None
-    ) -> None:
-        row = self._live_revision(pk)
+    def _stand(self, pk: int, status: Status, valid_to: int | None, n: int) -> None:
+        """Another status and end of validity (microseconds); what was stated of the end stays."""
+        claim, row = self.reader.claims([pk])[pk], self._live_revision(pk)
         self._close(RevisionRow, row.pk)
-        ends = claim.valid_to if valid_to is None else valid_to
-        self._revision(pk, row.text, replace(claim, status=status, valid_to=ends))
+        ends = None if valid_to is None else from_micros(valid_to)
+        changed = replace(claim, status=status, valid_to=ends)
+        self._revision(pk, row.text, changed, stated_to=row.stated_to)
         self._shake(pk, n)
         self._unsure.add(pk)
 
@@ -411,16 +490,15 @@ class Writer:
             tx_from=self.seq,
             tx_to=None,
         )
+        self._trusted(change.source, change.scope, self._log("trust", change.scope, None))
+
+    def _trusted(self, source: str, scope: str | None, n: int) -> None:
+        """The trust in a source changed."""
         self.reader.forget_trust()
-        n = self._log("trust", change.scope, None)
         self.flush()
-        said = select(AssertionRow.claim).where(
-            AssertionRow.source == change.source, AssertionRow.tx_to.is_(None)
-        )
-        if change.scope is not None:
-            said = said.join(ClaimRow, ClaimRow.pk == AssertionRow.claim).where(
-                ClaimRow.scope == change.scope
-            )
+        said = select(AssertionRow.claim).where(AssertionRow.source == source, AssertionRow.tx_to.is_(None))
+        if scope is not None:
+            said = said.join(ClaimRow, ClaimRow.pk == AssertionRow.claim).where(ClaimRow.scope == scope)
         for (pk,) in self.conn.execute(said.distinct()).all():
             self._shake(pk, n)
 
@@ -437,19 +515,26 @@ class Writer:
         if change.name == MODEL:
             self.conn.execute(delete(VectorRow))
         if change.name == RULE:
-            self.rule = rule_from(change.value)
-            for (pk,) in self.conn.execute(select(ClaimRow.pk).where(ClaimRow.erased.is_(None))).all():
-                self._shake(pk, n)
+            self._ruled(rule_from(change.value), n)
+
+    def _ruled(self, rule: Rule, n: int) -> None:
+        """Confidence follows by another rule from now on."""
+        self.rule = rule
+        for (pk,) in self.conn.execute(select(ClaimRow.pk).where(ClaimRow.erased.is_(None))).all():
+            self._shake(pk, n)
 
     def _erase(self, change: ch.Erase) -> None:
-        pk, _ = self._find(change.claim_id)
-        self._wipe(pk)
+        found = self.reader.resolve(change.claim_id, undone=True)
+        if found is None or found.erased:
+            raise NotFound(f"no claim has the id {change.claim_id!r}")
+        self._wipe(found.pk)
 
     def _wipe(self, pk: int) -> None:
         known = self.reader.identities([pk])[pk]
         n = self._log("erase", known.scope, pk)
         around = {edge.dst for edge in self.reader.edges_out([pk])}
         around |= {edge.src for edge in self.reader.edges_in([pk])}
+        self._bridge(pk)
         self.flush()
         for other, scope in unembed_next(self.conn, pk):
             self._log("embed", scope, other)
@@ -464,6 +549,18 @@ class Writer:
         self._unsure.discard(pk)
         for other in bare:
             self._wipe(other)
+
+    def _bridge(self, pk: int) -> None:
+        """What a claim superseded is superseded by what took its own place, once the claim itself is gone."""
+        below = [edge for edge in self.reader.edges_out([pk]) if edge.relation == Relation.SUPERSEDES]
+        self._freed |= {edge.dst for edge in below}
+        above = [edge for edge in self.reader.edges_in([pk]) if edge.relation == Relation.SUPERSEDES]
+        ids = self.reader.identities([edge.dst for edge in below] + [edge.src for edge in above])
+        for over in above:
+            for under in below:
+                if over.src != under.dst and not self._standing(over.src, under.dst, over.relation, False):
+                    at = None if over.at is None else from_micros(over.at)
+                    self._link(ch.Link(Edge(ids[over.src].id, ids[under.dst].id, over.relation), at))
 
     # -- belief ----------------------------------------------------------------------------------------------
 
@@ -482,15 +579,20 @@ class Writer:
 
     def finish(self) -> None:
         """Settle statuses and confidences, and write the transaction's own row."""
-        for pk, status in sorted(restand(self.reader, self._unsure).items()):
-            claim = self.reader.claims([pk])[pk]
-            scope = claim.scope
-            self._set_status(pk, claim, status, self._log("restatus", scope, pk, detail=status))
+        self._restand()
         self._solve()
         self.flush()
         if self._strengths:
             insert_rows(self.conn, _table(StrengthRow), list(self._strengths.values()))
         insert_rows(self.conn, _table(Tx), [{"seq": self.seq, "at": self.at, "cause": self._cause}])
+
+    def _restand(self) -> None:
+        wanted = restand(self.reader, self._unsure, now=self.at, freed=self._freed)
+        scopes = self.reader.identities(wanted)
+        for pk, each in sorted(wanted.items()):
+            n = self._log("restatus", scopes[pk].scope, pk, detail=each.status)
+            self._stand(pk, each.status, each.valid_to, n)
+        self._unsure.clear()
 
     def _solve(self) -> None:
         graph = StoredGraph(self.reader)
@@ -557,6 +659,8 @@ _MAKE: Mapping[type, Callable[[Writer, Any], None]] = {
     ch.Unlink: Writer._unlink,
     ch.Retire: Writer._retire,
     ch.Restore: Writer._restore,
+    ch.Correct: Writer._correct,
+    ch.Undo: Writer._undo,
     ch.Restatus: Writer._restatus,
     ch.Trust: Writer._trust,
     ch.Configure: Writer._configure,

@@ -1,0 +1,224 @@
+"""Undoing: what must be closed and opened again to take one transaction back.
+
+Rows are never rewritten: what the transaction opened is closed now, what it closed is opened as new rows, and the past
+keeps both. A thing (a claim's revision, one source's assertion, an edge, an alias, a source's trust, a setting) that a
+later transaction changed is not touched: that one has to be taken back first. A transaction and the one that took it
+back cancel each other, so everything can be undone from the last to the first, and an undo can be undone.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from sqlalchemy import Connection, Table, or_, select
+
+from recollectx.db.causes import MOVED_IN, RECORDED
+from recollectx.db.tables import (
+    AliasRow,
+    AssertionRow,
+    ChangeRow,
+    ClaimRow,
+    EdgeRow,
+    RevisionRow,
+    SettingRow,
+    TrustRow,
+    Tx,
+)
+from recollectx.errors import CannotUndo, NotFound
+from recollectx.propagation import LogOdds
+from recollectx.storage.reading import RULE, chunks
+
+KIND = "undo"
+THING: Mapping[type, tuple[str, ...]] = {
+    RevisionRow: ("claim",),
+    AssertionRow: ("claim", "source"),
+    AliasRow: ("id",),
+    EdgeRow: ("dst", "src", "relation", "derivation"),
+    TrustRow: ("source", "scope"),
+    SettingRow: ("name",),
+}
+_FOR_GOOD = {
+    "erase": "what was erased is gone for good",
+    "embed": "it only gave wordings their vectors",
+    RECORDED: "0.2.7 recorded it",
+    MOVED_IN: "it moved in what 0.2.7 kept",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One thing to turn back: `live` is the row to close, `before` the one to open again; either may be missing."""
+
+    mapped: type
+    live: Any
+    before: Any
+
+    @property
+    def row(self) -> Any:
+        """Whichever of the two there is."""
+        return self.before if self.live is None else self.live
+
+    @property
+    def claims(self) -> tuple[int, ...]:
+        """The claims it is about."""
+        return tuple(getattr(self.row, name) for name in ("claim", "dst", "src") if hasattr(self.row, name))
+
+
+def table_of(mapped: type) -> Table:
+    """The table of a mapped class."""
+    return cast(Table, mapped.__table__)  # type: ignore[attr-defined]
+
+
+def turns(conn: Connection, seq: int) -> list[Turn]:
+    """How to take transaction `seq` back.
+
+    Raises NotFound if there is none, CannotUndo if it cannot be taken back, or not before a later one is.
+    """
+    changes = _changes(conn, seq)
+    claims = {pk for change in changes for pk in (change.claim, change.other) if pk is not None}
+    histories = _histories(conn, claims)
+    cancelled, neutral = _undone(conn, seq)
+    found: list[Turn] = []
+    later: set[int] = set()
+    for (mapped, _), rows in histories.items():
+        before = next((row for row in rows if row.tx_to == seq and row.tx_from < seq), None)
+        after = next((row for row in rows if row.tx_from == seq and row.tx_to != seq), None)
+        if (before is None and after is None) or _taken_for_granted(mapped, before, after):
+            continue
+        later |= _seqs(rows)
+        if mapped is RevisionRow and before is None:
+            # The claim came with this transaction: whatever was said of it since hangs on it.
+            later |= set().union(*(_seqs(each) for thing, each in histories.items() if _about(thing, after)))
+        live = next((row for row in rows if row.tx_to is None), None)
+        found.append(Turn(mapped, live, before))
+    if seq in cancelled:
+        by = cancelled[seq]
+        raise CannotUndo(f"transaction {seq} was taken back by {by}; undo {by} to have it again")
+    conflicts = {each for each in later if each > seq} - neutral
+    if conflicts:
+        last = max(conflicts)
+        raise CannotUndo(f"transaction {last} changed the same things as {seq} later; undo {last} first")
+    if not found and changes and _erased(conn, claims):
+        raise CannotUndo(f"nothing of transaction {seq} is left: {_FOR_GOOD['erase']}")
+    return found
+
+
+def _changes(conn: Connection, seq: int) -> list[Any]:
+    cause_of(conn, seq)
+    statement = select(ChangeRow.kind, ChangeRow.detail, ChangeRow.claim, ChangeRow.other)
+    changes = list(conn.execute(statement.where(ChangeRow.seq == seq)).all())
+    kinds = {change.kind for change in changes}
+    for kind, why in _FOR_GOOD.items():
+        if kind in kinds:
+            raise CannotUndo(f"transaction {seq} cannot be taken back: {why}")
+    named = {change.detail for change in changes if change.kind == "configure"} - {RULE}
+    if named:
+        raise CannotUndo(f"transaction {seq} cannot be taken back: it keeps the setting {min(named)!r}")
+    return changes
+
+
+def _rows(conn: Connection, claims: set[int]) -> Iterator[tuple[type, Any]]:
+    """Every row, past and present, about these claims, and all of trust and settings."""
+    of_claims: tuple[type, ...] = (RevisionRow, AssertionRow, AliasRow)
+    for mapped in of_claims:
+        table = table_of(mapped)
+        for chunk in chunks(sorted(claims)):
+            for row in conn.execute(select(table).where(table.c.claim.in_(chunk))):
+                yield mapped, row
+    edges = table_of(EdgeRow)
+    for chunk in chunks(sorted(claims)):
+        either = or_(edges.c.dst.in_(chunk), edges.c.src.in_(chunk))
+        for row in conn.execute(select(edges).where(either)):
+            yield EdgeRow, row
+    of_none: tuple[type, ...] = (TrustRow, SettingRow)
+    for mapped in of_none:
+        for row in conn.execute(select(table_of(mapped))):
+            yield mapped, row
+
+
+def _histories(conn: Connection, claims: set[int]) -> dict[tuple[type, tuple[Any, ...]], list[Any]]:
+    """The rows by what they are about, oldest first."""
+    histories: dict[tuple[type, tuple[Any, ...]], dict[Any, Any]] = defaultdict(dict)
+    for mapped, row in _rows(conn, claims):
+        thing = (mapped, tuple(getattr(row, name) for name in THING[mapped]))
+        histories[thing][row.tx_from if mapped is AliasRow else row.pk] = row
+    return {thing: [rows[key] for key in sorted(rows)] for thing, rows in histories.items()}
+
+
+def _taken_for_granted(mapped: type, before: Any, after: Any) -> bool:
+    """Whether this is the rule that a new memory writes down by itself."""
+    if mapped is not SettingRow or before is not None:
+        return False
+    return bool(after.name == RULE and json.loads(after.value) == LogOdds().settings())
+
+
+def _seqs(rows: Iterable[Any]) -> set[int]:
+    return {each for row in rows for each in (row.tx_from, row.tx_to) if each is not None}
+
+
+def _about(thing: tuple[type, tuple[Any, ...]], born: Any) -> bool:
+    mapped, key = thing
+    if mapped is EdgeRow:
+        return born.claim in key[:2]
+    return mapped in (RevisionRow, AssertionRow) and key[0] == born.claim
+
+
+def _undone(conn: Connection, seq: int) -> tuple[dict[int, int], set[int]]:
+    """What was taken back by which later transaction that still counts, and those later ones that come to nothing:
+    taken back, or taking back one later than `seq`."""
+    statement = (
+        select(ChangeRow.seq, ChangeRow.detail)
+        .where(ChangeRow.seq > seq, ChangeRow.kind == KIND)
+        .distinct()
+        .order_by(ChangeRow.seq.desc())
+    )
+    cancelled: dict[int, int] = {}
+    neutral = set()
+    for row in conn.execute(statement):
+        target = int(row.detail)
+        if row.seq not in cancelled:
+            cancelled[target] = row.seq
+        if target > seq:
+            neutral.add(row.seq)
+    return cancelled, neutral | set(cancelled)
+
+
+def _erased(conn: Connection, claims: set[int]) -> bool:
+    statement = select(ClaimRow.pk).where(ClaimRow.erased.is_not(None))
+    return any(
+        conn.execute(statement.where(ClaimRow.pk.in_(chunk))).first() for chunk in chunks(sorted(claims))
+    )
+
+
+def scopes_of(conn: Connection, seq: int) -> set[str]:
+    """The scopes that a transaction wrote to."""
+    statement = select(ChangeRow.scope).where(ChangeRow.seq == seq, ChangeRow.scope.is_not(None)).distinct()
+    return {str(row.scope) for row in conn.execute(statement)}
+
+
+def cause_of(conn: Connection, seq: int) -> str:
+    """What caused a transaction. Raises NotFound if there is none."""
+    cause = conn.execute(select(Tx.cause).where(Tx.seq == seq)).scalar()
+    if cause is None:
+        raise NotFound(f"there is no transaction {seq}")
+    return str(cause)
+
+
+def last_of(conn: Connection, scope: str) -> int:
+    """The last transaction that wrote to `scope`, 0 if there is none."""
+    statement = select(ChangeRow.seq).where(ChangeRow.scope == scope).order_by(ChangeRow.n.desc()).limit(1)
+    return int(conn.execute(statement).scalar() or 0)
+
+
+def claims_of(conn: Connection, seq: int) -> list[str]:
+    """Ids of the claims that a transaction touched, in the order of their coming."""
+    statement = (
+        select(ClaimRow.id)
+        .join(ChangeRow, ChangeRow.claim == ClaimRow.pk)
+        .where(ChangeRow.seq == seq, ClaimRow.erased.is_(None))
+        .group_by(ClaimRow.pk, ClaimRow.id)
+        .order_by(ClaimRow.pk)
+    )
+    return list(conn.execute(statement).scalars())

@@ -1,0 +1,425 @@
+"""Taking transactions back: examples, and a machine that does anything and then undoes everything."""
+
+import pytest
+from conftest import DAY, START, Clock, event, fact, home
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
+
+from recollectx import LogOdds, Memory, PropagationConfig, Status
+from recollectx.cli.checks import content_findings
+from recollectx.errors import CannotUndo, InvalidClaim, InvalidQuery, NotFound, ScopeError
+from recollectx.solving import settle
+from recollectx.storage.belief import StoredGraph
+
+
+def state(memory: Memory) -> dict:
+    """All that can be read of a scope now, without numbers."""
+    claims = memory.retrieve(status=list(Status))
+    with memory.storage.reader() as reader:
+        known = {reader.resolve(claim.id).pk: claim.id for claim in claims}
+        edges = {
+            (known[e.src], known[e.dst], e.relation, e.strength, e.derivation, e.at)
+            for e in reader.edges_in(known)
+        }
+        trusts = reader.trusts({(source, memory.scope) for source in ("ana", "bob", "carl")})
+        said = {
+            (known[pk], each.source, each.confidence, each.times)
+            for pk, assertions in reader.assertions(known).items()
+            for _, each in assertions
+        }
+    plain = {
+        claim.id: (
+            claim.text,
+            claim.status,
+            claim.valid_to,
+            claim.basis,
+            claim.evidence,
+            dict(claim.metadata),
+        )
+        for claim in claims
+    }
+    return {"claims": plain, "edges": edges, "trusts": trusts, "said": said}
+
+
+def numbers(memory: Memory) -> dict[str, float]:
+    return {claim.id: claim.confidence for claim in memory.retrieve(status=list(Status))}
+
+
+def recorded(memory: Memory) -> tuple[dict, dict]:
+    return state(memory), numbers(memory)
+
+
+def same(memory: Memory, earlier: tuple[dict, dict]) -> None:
+    assert state(memory) == earlier[0]
+    assert numbers(memory) == pytest.approx(earlier[1], abs=1e-9)
+
+
+STEPS = [
+    lambda memory, ids: memory.store(fact("warm", "bob")),
+    lambda memory, ids: memory.store(fact("sweet", "bob", confidence=0.4)),
+    lambda memory, ids: memory.store(home("Faro", "ana", created_at=START + 2 * DAY)),
+    lambda memory, ids: memory.store_many([fact("warm", "bob"), fact("warm", "carl"), fact("Warm", "carl")]),
+    lambda memory, ids: memory.remember("I live in Lisbon. I like tea.", source="ana"),
+    lambda memory, ids: memory.relate(ids["soft"], ids["sweet"], "supports"),
+    lambda memory, ids: memory.unrelate(ids["sweet"], ids["soft"], "supports"),
+    lambda memory, ids: memory.relate(ids["sweet"], ids["soft"], "supports", strength=0.3),
+    lambda memory, ids: memory.add_contradiction(ids["sweet"], ids["soft"]),
+    lambda memory, ids: memory.update(ids["sweet"], object="sugary", confidence=0.3),
+    lambda memory, ids: memory.forget(ids["sweet"]),
+    lambda memory, ids: memory.retract("ana"),
+    lambda memory, ids: memory.trust("ana", 0.2),
+    lambda memory, ids: memory.correct(ids["home"], "Breda"),
+    lambda memory, ids: memory.supersede(ids["sweet"], "sour"),
+    lambda memory, ids: memory.restore(ids["old home"]),
+    lambda memory, ids: memory.derive(fact("loved"), [ids["sweet"], ids["soft"]]),
+    lambda memory, ids: memory.derive(fact("pleasant"), [ids["soft"]]),
+    lambda memory, ids: memory.storage.use_rule(PropagationConfig()),
+]
+
+
+@pytest.fixture
+def ids(memory: Memory) -> dict[str, str]:
+    """A small memory in which much hangs together."""
+    found = {name: memory.store(fact(name, "ana")).claim_id for name in ("sweet", "soft")}
+    found["old home"] = memory.store(home("Porto", "ana")).claim_id
+    found["home"] = memory.store(home("Braga", "ana", created_at=START + DAY)).claim_id
+    memory.relate(found["sweet"], found["soft"], "supports")
+    memory.derive(fact("pleasant"), [found["sweet"]])
+    return found
+
+
+def last(memory: Memory) -> int:
+    """The last transaction, of whatever kind."""
+    with memory.storage.reader() as reader:
+        return int(reader.conn.exec_driver_sql("SELECT max(seq) FROM rx_tx").scalar())
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_transaction_is_taken_back_done_again_and_taken_back(memory, ids, step):
+    before = recorded(memory)
+    step(memory, ids)
+    done = last(memory)
+    after = recorded(memory)
+    assert after != before
+    undone = memory.undo(done)
+    assert (undone.undone, undone.tx) == (done, last(memory))
+    same(memory, before)
+    redone = memory.undo(undone.tx)
+    same(memory, after)
+    memory.undo(redone.tx)
+    same(memory, before)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_undoing_everything_leaves_nothing(memory, ids, step):
+    step(memory, ids)
+    for tx in range(last(memory), 0, -1):
+        memory.undo(tx)
+    assert (memory.retrieve(status=list(Status)), memory.graph.all_edges()) == ([], [])
+    assert memory.recall("tea sweet Ana", status=list(Status)).hits == ()
+    assert memory.storage.rule() == LogOdds()
+    assert memory.get(ids["sweet"]) is None
+
+
+def test_a_write_says_which_transaction_it_was(memory):
+    one = memory.store(fact("sweet", "ana"))
+    two = memory.store(fact("soft", "ana"))
+    assert two.tx == one.tx + 1 == memory.last_tx()
+    first, second = str(one.claim_id), str(two.claim_id)
+    for step in (
+        lambda: memory.update(first, importance=0.9),
+        lambda: memory.add_support(first, second),
+        lambda: memory.unrelate(first, second, "supports"),
+        lambda: memory.forget(first),
+        lambda: memory.restore(first),
+        lambda: memory.derive(fact("pleasant"), [first]),
+        lambda: memory.supersede(second, "hard"),
+        lambda: memory.correct(first, "sour"),
+    ):
+        before = memory.last_tx()
+        assert step().tx == memory.last_tx() == before + 1
+    assert memory.forget(first).tx == 0
+
+
+def test_a_claim_whose_coming_was_undone_is_no_claim(memory):
+    claim = fact("sweet", "ana")
+    tx = memory.store(claim).tx
+    memory.undo(tx)
+    assert memory.get(claim.id) is None
+    assert memory.explain(claim.id) is None
+    assert memory.count(status=list(Status)) == 0
+    for refused in (memory.forget, memory.restore, lambda known: memory.update(known, importance=0.1)):
+        with pytest.raises(NotFound):
+            refused(claim.id)
+    with pytest.raises(NotFound):
+        memory.correct(claim.id, "sour")
+
+
+def test_it_can_be_stored_again_under_its_id_or_another(memory):
+    claim = fact("sweet", "ana")
+    memory.undo(memory.store(claim).tx)
+    again = memory.store(claim)
+    assert (again.action, again.claim_id) == ("ADD", claim.id)
+    assert memory.get(claim.id).confidence == 0.8
+    assert [hit.claim.id for hit in memory.recall("sweet")] == [claim.id]
+    memory.undo(again.tx)
+    other = memory.store(fact("sweet", "ana"))
+    assert (other.action, memory.count()) == ("ADD", 1)
+
+
+def test_an_alias_goes_and_comes_again(memory):
+    claim, same_fact = fact("sweet", "ana"), fact("sweet", "bob")
+    memory.store(claim)
+    for _ in range(2):
+        tx = memory.store(same_fact).tx
+        assert memory.get(same_fact.id).id == claim.id
+        memory.undo(tx)
+        assert memory.get(same_fact.id) is None
+
+
+def test_its_id_cannot_become_another_kind_of_claim(memory):
+    claim = fact("sweet", "ana")
+    memory.undo(memory.store(claim).tx)
+    with pytest.raises(InvalidClaim, match="taken"):
+        memory.store(event("Ana drank tea", id=claim.id))
+
+
+def test_what_was_undone_can_be_erased(path, memory):
+    claim = fact("unmistakable", "ana")
+    memory.undo(memory.store(claim).tx)
+    assert memory.erase(claim.id).ids == (claim.id,)
+    memory.storage.database.truncate_log()
+    assert b"unmistakable" not in path.read_bytes()
+    second = fact("unforgettable", "ana")
+    memory.undo(memory.store(second).tx)
+    assert memory.erase(scope="global").ids == (second.id,)
+
+
+def test_what_a_later_transaction_built_on_is_refused_by_its_number(memory):
+    one = memory.store(fact("sweet", "ana"))
+    two = memory.store(fact("soft", "ana"))
+    later = memory.add_support(one.claim_id, two.claim_id).tx
+    more = memory.store(fact("sweet", "bob")).tx
+    with pytest.raises(CannotUndo, match=f"undo {more} first"):
+        memory.undo(one.tx)
+    memory.undo(more)
+    with pytest.raises(CannotUndo, match=f"undo {later} first"):
+        memory.undo(one.tx)
+    with pytest.raises(CannotUndo, match=f"undo {later} first"):
+        memory.undo(two.tx)
+    memory.undo(later)
+    memory.undo(one.tx)
+    assert [claim.id for claim in memory.retrieve()] == [two.claim_id]
+
+
+def test_what_nothing_was_built_on_can_be_undone_out_of_order(memory):
+    one, two = memory.store(fact("sweet", "ana")), memory.store(fact("soft", "ana"))
+    memory.undo(one.tx)
+    assert [claim.id for claim in memory.retrieve()] == [two.claim_id]
+    with pytest.raises(CannotUndo, match=f"taken back by {memory.last_tx()}"):
+        memory.undo(one.tx)
+
+
+def test_a_redone_transaction_stands_in_the_way_again(memory):
+    one = memory.store(fact("sweet", "ana"))
+    more = memory.store(fact("sweet", "bob")).tx
+    undone = memory.undo(more).tx
+    redone = memory.undo(undone).tx
+    with pytest.raises(CannotUndo):
+        memory.undo(one.tx)
+    memory.undo(redone)
+    memory.undo(one.tx)
+    assert memory.count(status=list(Status)) == 0
+
+
+def test_an_erasure_is_never_taken_back(memory):
+    claim = memory.store(fact("sweet", "ana"))
+    memory.erase(claim.claim_id)
+    with pytest.raises(CannotUndo, match="gone for good"):
+        memory.undo(memory.last_tx())
+    with pytest.raises(CannotUndo, match="nothing of transaction"):
+        memory.undo(claim.tx)
+
+
+def test_vectors_are_no_business_of_undo(path):
+    with Memory.open(path, embedder=lambda text: [1.0, float(len(text))]) as memory:
+        memory.store(fact("sweet", "ana"))
+        with pytest.raises(CannotUndo, match="embedder"):
+            memory.undo(1)
+        memory.undo(2)
+        assert memory.count() == 0
+
+
+@pytest.mark.parametrize("wrong", [0, -1, True, "1", 1.0])
+def test_undo_takes_a_number(memory, wrong):
+    with pytest.raises(InvalidQuery):
+        memory.undo(wrong)
+
+
+def test_undo_reaches_into_no_other_scope(memory):
+    memory.store(fact("sweet", "ana"))
+    other = Memory(memory.storage, scope="elsewhere")
+    with pytest.raises(ScopeError):
+        other.undo(memory.last_tx())
+    with pytest.raises(NotFound):
+        memory.undo(99)
+    assert (memory.count(), other.last_tx()) == (1, 0)
+
+
+def test_the_doctor_finds_nothing_wrong_with_what_was_undone(memory, ids):
+    for tx in range(last(memory), last(memory) - 5, -1):
+        memory.undo(tx)
+    with memory.storage.database.read() as conn:
+        assert [finding for finding in content_findings(conn) if not finding.ok] == []
+
+
+places = st.integers(0, 5)
+sources = st.sampled_from([None, "ana", "bob", "carl"])
+shares = st.sampled_from([0.1, 0.4, 0.7, 0.95, 1.0])
+
+
+class Anything(RuleBasedStateMachine):
+    """Whatever can be done, remembered step by step, and then undone to the last one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.memory = Memory.open(":memory:", clock=Clock())
+        self.past: list[tuple[int, tuple[dict, dict]]] = []
+
+    def teardown(self) -> None:
+        """Back to the very beginning, through every state there was."""
+        try:
+            for tx, before in reversed(self.past):
+                self.memory.undo(tx)
+                same(self.memory, before)
+                self.check_strengths()
+            assert (self.memory.retrieve(status=list(Status)), self.memory.graph.all_edges()) == ([], [])
+        finally:
+            self.memory.close()
+
+    def do(self, step) -> None:
+        before, first = recorded(self.memory), self.memory.storage
+        was = self.last()
+        try:
+            step()
+        except (InvalidClaim, NotFound, CannotUndo):
+            assert (self.last(), first) == (was, self.memory.storage)
+            same(self.memory, before)
+        if self.last() > was:
+            self.past.append((self.last(), before))
+
+    def last(self) -> int:
+        with self.memory.storage.reader() as reader:
+            return int(reader.conn.exec_driver_sql("SELECT coalesce(max(seq), 0) FROM rx_tx").scalar())
+
+    def pick(self, place: int) -> str:
+        claims = sorted(
+            self.memory.retrieve(status=list(Status)), key=lambda claim: (claim.created_at, claim.id)
+        )
+        return claims[place % len(claims)].id
+
+    def some(self) -> bool:
+        return self.memory.count(status=list(Status)) > 1
+
+    def check_strengths(self) -> None:
+        with self.memory.storage.reader() as reader:
+            graph = StoredGraph(reader)
+            moved = settle(LogOdds(), graph, {known.pk: 0 for known in reader.in_scope("global")}).moved
+            for pk, (belief, _) in moved.items():
+                assert belief.confidence == pytest.approx(graph.confidence(pk), abs=1e-9)
+
+    @rule(place=places, source=sources, share=shares)
+    def store(self, place, source, share):
+        self.do(lambda: self.memory.store(fact(f"taste{place}", source, confidence=share)))
+
+    @rule(place=places, source=sources, share=shares, day=st.integers(0, 9))
+    def settle_down(self, place, source, share, day):
+        claim = home(f"town{place}", source, confidence=share, created_at=START + day * DAY)
+        self.do(lambda: self.memory.store(claim))
+
+    @precondition(some)
+    @rule(
+        one=places, two=places, relation=st.sampled_from(["supports", "contradicts", "derives", "supersedes"])
+    )
+    def relate(self, one, two, relation):
+        self.do(lambda: self.memory.relate(self.pick(one), self.pick(two), relation))
+
+    @precondition(some)
+    @rule(
+        one=places, two=places, relation=st.sampled_from(["supports", "contradicts", "derives", "supersedes"])
+    )
+    def unrelate(self, one, two, relation):
+        self.do(lambda: self.memory.unrelate(self.pick(one), self.pick(two), relation))
+
+    @rule(source=sources)
+    def retract(self, source):
+        self.do(lambda: self.memory.retract(source))
+
+    @precondition(some)
+    @rule(place=places)
+    def forget(self, place):
+        self.do(lambda: self.memory.forget(self.pick(place)))
+
+    @precondition(some)
+    @rule(place=places)
+    def restore(self, place):
+        self.do(lambda: self.memory.restore(self.pick(place)))
+
+    @precondition(some)
+    @rule(place=places, to=places)
+    def correct(self, place, to):
+        self.do(lambda: self.memory.correct(self.pick(place), f"taste{to}"))
+
+    @precondition(some)
+    @rule(place=places, to=places, day=st.none() | st.integers(0, 9))
+    def supersede(self, place, to, day):
+        at = None if day is None else START + day * DAY
+        self.do(lambda: self.memory.supersede(self.pick(place), f"taste{to}", at=at))
+
+    @rule(source=st.sampled_from(["ana", "bob"]), share=shares)
+    def trust(self, source, share):
+        self.do(lambda: self.memory.trust(source, share))
+
+    @precondition(some)
+    @rule(one=places, two=places, to=places)
+    def derive(self, one, two, to):
+        self.do(lambda: self.memory.derive(fact(f"result{to}"), [self.pick(one), self.pick(two)]))
+
+    @precondition(some)
+    @rule(place=places, share=shares)
+    def update(self, place, share):
+        self.do(lambda: self.memory.update(self.pick(place), confidence=share, importance=share))
+
+    @precondition(lambda self: self.past)
+    @rule(steps=st.integers(1, 3))
+    def undo_some(self, steps):
+        """The state of so many steps before; what was undone is forgotten here."""
+        for _ in range(min(steps, len(self.past))):
+            tx, before = self.past.pop()
+            self.memory.undo(tx)
+            same(self.memory, before)
+        self.check_strengths()
+
+    @precondition(lambda self: self.past)
+    @rule(back=st.integers(0, 4))
+    def undo_out_of_order(self, back):
+        """Whatever it does or refuses, it is one more step."""
+        tx = self.past[-1 - back % len(self.past)][0]
+        self.do(lambda: self.memory.undo(tx))
+
+    @precondition(lambda self: self.past)
+    @rule()
+    def redo(self):
+        tx, before = self.past[-1]
+        after = recorded(self.memory)
+        undone = self.memory.undo(tx).tx
+        same(self.memory, before)
+        self.past[-1] = (self.memory.undo(undone).tx, before)
+        same(self.memory, after)
+
+
+TestAnything = Anything.TestCase
+TestAnything.settings = settings(
+    max_examples=25, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+)
