@@ -1,10 +1,12 @@
 """The filters of a query: which rows of a scope pass them."""
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
+from recollectx.claims import Claim
 from recollectx.columns import Columns, Mask, Rows
 from recollectx.query import Query
 
@@ -39,6 +41,16 @@ def passing(columns: Columns, rows: Rows, query: Query, now: float) -> Rows:
     if query.metadata:
         rows = rows[[_has(columns.metadata.get(at, {}), query.metadata) for at in rows.tolist()]]
     return rows
+
+
+def holds(claim: Claim, query: Query, now: float) -> bool:
+    """Whether one claim passes the query's filters of status and validity, as `passing` has them for many."""
+    if claim.status not in query.statuses:
+        return False
+    ends = math.inf if claim.valid_to is None else claim.valid_to
+    if query.valid_at is not None:
+        return claim.since <= query.valid_at < ends
+    return query.status is not None or ends > now
 
 
 def _labelled(labels: Mapping[str | None, int], values: Iterable[str]) -> Mask:

@@ -40,6 +40,7 @@ from recollectx.explaining import deep, direct
 from recollectx.extractors.base import Extractor
 from recollectx.extractors.phrases import PhraseExtractor
 from recollectx.graph.explanation import ExplanationResult
+from recollectx.history import History
 from recollectx.instants import Instant, to_seconds
 from recollectx.intake import Intake
 from recollectx.policies.base import PolicyLike
@@ -66,7 +67,8 @@ class Memory:
     where a call names them.  write_policy: see recollectx.policies.  decider: what a new claim means for known ones.
     extractor: finds claims in text; None keeps text as it is.  propagation_config: the rule, as MemoryStore's `rule`.
     updater: another name for `decider`.
-    graph: the edges between the claims of this scope, read from the database each time.
+    graph: the edges between the claims of this scope, read from the database each time.  history: what was believed
+    at any moment, what happened, and what changed between two moments.
     """
 
     def __init__(
@@ -93,6 +95,7 @@ class Memory:
         self.decider: Decider = decider or RuleDecider()
         self.extractor = extractor
         self.graph = LiveGraph(storage, self.scope)
+        self.history = History(storage, self.scope)
 
     @classmethod
     def open(
@@ -404,7 +407,7 @@ class Memory:
     # -- reading ---------------------------------------------------------------------------------------------
 
     def recall(self, text: str, k: int = 10, **filters: Any) -> Recall:
-        """The `k` claims that answer `text` best; filters are the fields of Query, `scopes` among them."""
+        """The `k` claims that answer `text` best; filters are the fields of Query, `scopes` and `as_of` among them."""
         return self.storage.recall(self._query(text=text, k=k, **filters))
 
     def retrieve(self, **filters: Any) -> builtins.list[Claim]:

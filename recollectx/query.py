@@ -58,6 +58,7 @@ class Query:
     scopes: names, or ALL_SCOPES.  status: None means current ones (and, with valid_at, superseded ones).
     entities: all of them must be on the claim.  metadata: keys with the values they must have.
     since, until: the claim's created_at, both inclusive.  valid_at: only what held at that time.
+    as_of: what was believed at that time, in the words and with the numbers of then; what has run out is judged then.
     k: at most this many; None is no cut.  offset: hits to skip.
     Raises InvalidQuery for a filter that could not be meant.
     """
@@ -74,6 +75,7 @@ class Query:
     since: float | None = None
     until: float | None = None
     valid_at: float | None = None
+    as_of: float | None = None
     k: int | None = 10
     offset: int = 0
     weights: Weights = field(default_factory=Weights)
@@ -92,7 +94,7 @@ class Query:
         if not isinstance(self.min_confidence, int | float) or not 0 <= self.min_confidence <= 1:
             raise InvalidQuery(f"min_confidence must be in [0, 1], got {self.min_confidence!r}")
         self._check_sets()
-        for name in ("since", "until", "valid_at"):
+        for name in ("since", "until", "valid_at", "as_of"):
             if getattr(self, name) is not None:
                 try:
                     object.__setattr__(self, name, to_seconds(getattr(self, name), name))

@@ -10,6 +10,7 @@ from recollectx.cli.correcting import correct, restore, retract, supersede, trus
 from recollectx.cli.demo import demo
 from recollectx.cli.doctor import doctor
 from recollectx.cli.ingest import ingest
+from recollectx.cli.past import diff, snapshot, timeline
 from recollectx.cli.reading import explain, history, list_, recall
 from recollectx.cli.reembedding import reembed
 from recollectx.cli.terminal import Group, Terminal
@@ -35,6 +36,9 @@ for command in (
     list_,
     explain,
     history,
+    timeline,
+    snapshot,
+    diff,
     forget,
     correct,
     supersede,

@@ -82,6 +82,9 @@ _FILTERS = (
     click.option(
         "--until", type=InstantType(end=True), help="Said at that time or before; a date means its whole day."
     ),
+    click.option(
+        "--as-of", type=InstantType(end=True), help="As it was believed at that time; a date means its end."
+    ),
     click.option("--entity", multiple=True, help="Must be named; may be repeated."),
     METADATA,
     click.option("--session", help="Only the turns of one session."),
@@ -110,6 +113,7 @@ def asked(scope: str, given: dict[str, Any]) -> dict[str, Any]:
         "min_confidence": given["min_confidence"],
         "since": given["since"],
         "until": given["until"],
+        "as_of": given["as_of"],
         "entities": given["entity"],
         "metadata": dict(given["metadata"]),
         "session": given["session"],

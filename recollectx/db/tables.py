@@ -36,6 +36,7 @@ class Tx(Base):
     """One write: its place in the order, its time, and what caused it."""
 
     __tablename__ = "rx_tx"
+    __table_args__ = (Index("ix_rx_tx_at_seq", "at", "seq"),)
     seq: Mapped[int] = mapped_column(Big, primary_key=True, autoincrement=False)
     at: Mapped[int] = mapped_column(Big)
     cause: Mapped[str] = mapped_column(Text)

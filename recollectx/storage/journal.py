@@ -86,7 +86,8 @@ def events(reader: Reader, known: Identity) -> list[ConfidenceChangeEvent]:
             reason=move.reason,
             change_type=move.kind,
             timestamp=move.at,
-            caused_by_id=None if move.by is None else others[move.by].id,
+            # What was erased keeps no name, also as a cause.
+            caused_by_id=None if move.by is None or others[move.by].erased else others[move.by].id,
         )
         for move in reversed(moved)
     ]

@@ -28,6 +28,7 @@ from recollectx.query import Query, Recall
 from recollectx.storage.delivery import DELIVERED, Delivery
 from recollectx.storage.embedding import Embedding
 from recollectx.storage.legacy import move_in
+from recollectx.storage.past import seq_at
 from recollectx.storage.reading import RULE, Reader
 from recollectx.storage.retrieval import CACHE_BYTES, Retriever
 from recollectx.storage.spellings import Spellings
@@ -154,11 +155,11 @@ class MemoryStore(Spellings):
         )
 
     @contextmanager
-    def reader(self) -> Iterator[Reader]:
-        """A reader that sees one moment of the database."""
+    def reader(self, as_of: float | None = None) -> Iterator[Reader]:
+        """A reader that sees one moment of the database: what is believed now, or was at a time (seconds since 1970)."""
         self._check_open()
         with self.database.read() as conn:
-            yield Reader(conn)
+            yield Reader(conn, seq=None if as_of is None else seq_at(conn, as_of))
 
     def truncate_log(self) -> bool:
         """Empty the write-ahead log of erased words; False while a reader needs it, then tried at each write."""
@@ -193,13 +194,19 @@ class MemoryStore(Spellings):
         return self.retriever.count(query, self.clock())
 
     def get(
-        self, claim_id: str, *, scopes: Collection[str] | None = None, retired: bool = False
+        self,
+        claim_id: str,
+        *,
+        scopes: Collection[str] | None = None,
+        retired: bool = False,
+        as_of: float | None = None,
     ) -> Claim | None:
         """The claim of this id or alias as it reads now; None if there is none (in `scopes`).
 
         retired: also one that was deleted (forgotten), which is None otherwise.
+        as_of: as it read at that time, in seconds since 1970 UTC.
         """
-        with self.reader() as reader:
+        with self.reader(as_of) as reader:
             known = reader.resolve(claim_id)
             if known is None or (scopes is not None and known.scope not in scopes):
                 return None

@@ -1,4 +1,4 @@
-"""Reading claims, edges and trust as they stand, on one connection.
+"""Reading claims, edges and trust as they stand, or as they stood after a transaction, on one connection.
 
 Claims are integer keys in here; ids are for people and are resolved at the border.
 """
@@ -8,7 +8,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import BindParameter, Connection, and_, bindparam, exists, func, or_, select
 from sqlalchemy.orm import aliased
@@ -19,8 +19,11 @@ from recollectx.claims import (
     GLOBAL,
     MAX_COUNT,
     Assertion,
+    Basis,
+    Category,
     Claim,
     EpisodicClaim,
+    FrozenMetadata,
     SemanticClaim,
     Status,
     check_text,
@@ -42,10 +45,12 @@ from recollectx.edges import Relation
 from recollectx.errors import InvalidClaim
 from recollectx.instants import from_micros, to_micros
 from recollectx.propagation import Rule, Voice, rule_from, strongest
+from recollectx.storage.past import THEN, as_of
 from recollectx.text import fold_claim, slot
 
 CHUNK = 500
 RULE = "rule"
+_Value = TypeVar("_Value", Assertion, EpisodicClaim, SemanticClaim)
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,16 +269,28 @@ def _seconds(micros: int | None) -> float | None:
 
 
 class Reader:
-    """What is believed now. `flush` runs before each query: a writer's pending rows become visible."""
+    """What is believed now. `flush` runs before each query: a writer's pending rows become visible.
 
-    def __init__(self, conn: Connection, flush: Callable[[], None] = lambda: None) -> None:
+    seq: a transaction; what was believed when it had been written is read then, in place of what is believed now.
+    """
+
+    def __init__(
+        self, conn: Connection, flush: Callable[[], None] = lambda: None, *, seq: int | None = None
+    ) -> None:
         self.conn = conn
+        self.seq = seq
         self._flush = flush
         self._trust: dict[tuple[str, str], float] = {}
 
     def _rows(self, statement: Executable, **params: Any) -> Sequence[Any]:
         self._flush()
-        return self.conn.execute(statement, params).all()
+        if self.seq is None:
+            return self.conn.execute(statement, params).all()
+        return self.conn.execute(as_of(statement), {**params, THEN: self.seq}).all()
+
+    def rows(self, statement: Executable, **params: Any) -> Sequence[Any]:
+        """Rows of any statement about what is believed, as this reader sees it."""
+        return self._rows(statement, **params)
 
     def rows_in(self, statement: Executable, keys: Iterable[Any], **params: Any) -> Iterator[Any]:
         """Rows of a statement with an expanding parameter `keys`, asked in chunks."""
@@ -317,16 +334,7 @@ class Reader:
         """Open assertions by claim, each with its row key, oldest first."""
         found: dict[int, list[tuple[int, Assertion]]] = defaultdict(list)
         for row in self.rows_in(_ASSERTIONS, pks):
-            assertion = Assertion(
-                source=row.source,
-                confidence=row.confidence,
-                said_at=from_micros(row.said_at),
-                evidence=tuple(json.loads(row.evidence)) if row.evidence else (),
-                span=row.span,
-                session=row.session,
-                times=row.times,
-            )
-            found[row.claim].append((row.pk, assertion))
+            found[row.claim].append((row.pk, assertion_from(row)))
         return found
 
     def edges_in(self, pks: Iterable[int]) -> list[StoredEdge]:
@@ -452,6 +460,28 @@ class Reader:
         return [row.scope for row in self._rows(_SCOPES)]
 
 
+def assertion_from(row: Any) -> Assertion:
+    """The assertion of a row of rx_assertions."""
+    return _kept(
+        Assertion,
+        source=row.source,
+        confidence=row.confidence,
+        said_at=from_micros(row.said_at),
+        evidence=tuple(json.loads(row.evidence)) if row.evidence else (),
+        span=row.span,
+        session=row.session,
+        times=row.times,
+    )
+
+
+def _kept(kind: type[_Value], **values: Any) -> _Value:
+    """A value with all its fields as they were stored. They were checked then; again would take most of a read."""
+    made = object.__new__(kind)
+    for name, value in values.items():
+        object.__setattr__(made, name, value)
+    return made
+
+
 def _claim(row: Any, voices: list[Assertion], trusts: dict[tuple[str | None, str], float]) -> Claim:
     best = strongest(
         [Voice(voice.source, voice.confidence, trusts[voice.source, row.scope]) for voice in voices]
@@ -467,19 +497,20 @@ def _claim(row: Any, voices: list[Assertion], trusts: dict[tuple[str | None, str
         "support_count": min(sum(voice.times for voice in voices), MAX_COUNT),
         "scope": row.scope,
         "entities": tuple(json.loads(row.entities)) if row.entities else (),
-        "category": row.category,
-        "status": row.status,
+        "category": None if row.category is None else Category(row.category),
+        "status": Status(row.status),
         "source": best.source if best else None,
-        "basis": row.basis,
+        "basis": Basis(row.basis),
         "valid_from": _seconds(row.valid_from),
         "valid_to": _seconds(row.valid_to),
         "due_at": _seconds(row.due_at),
         "review_after": _seconds(row.review_after),
         "session": row.session,
         "position": row.position,
-        "metadata": json.loads(row.meta) if row.meta else {},
+        "metadata": FrozenMetadata(json.loads(row.meta)) if row.meta else FrozenMetadata(),
         "prior": best.confidence if best else None,
+        "type": row.type,
     }
     if row.type == "episodic":
-        return EpisodicClaim(summary=row.object, **shared)
-    return SemanticClaim(subject=row.subject, predicate=row.predicate, object=row.object, **shared)
+        return _kept(EpisodicClaim, summary=row.object, **shared)
+    return _kept(SemanticClaim, subject=row.subject, predicate=row.predicate, object=row.object, **shared)

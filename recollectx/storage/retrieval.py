@@ -24,11 +24,13 @@ from recollectx.query import ALL_SCOPES, Hit, Query, Recall
 from recollectx.ranking import Ranked, Row, ScopeIndex
 from recollectx.storage.delivery import Delivery
 from recollectx.storage.embedding import Embedding
+from recollectx.storage.past import seq_at
 from recollectx.storage.reading import Reader
 from recollectx.storage.vector.base import VectorBackend
 from recollectx.storage.writing import MODEL
 
 CACHE_BYTES = 512 * 2**20
+PASTS = 8
 NEAR = 10_000
 """How many neighbours an index outside is asked for at most: all of a scope up to that size."""
 log = logging.getLogger("recollectx")
@@ -121,7 +123,7 @@ class _Held:
             # None of the vectors held here means anything any more.
             self.index, self.at, self.keys = ScopeIndex(), None, {}
         if self.at is None:
-            rows = reader.conn.execute(_WHOLE_SCOPE, {"scope": scope}).all()
+            rows = reader.rows(_WHOLE_SCOPE, scope=scope)
             self._put(rows)
             self._feed(scope, rows, (), whole=True)
         elif last > self.at:
@@ -175,7 +177,8 @@ class _Held:
 class Retriever:
     """Answers queries over one database; safe to share between threads.
 
-    cache_bytes: about how much memory the indexes of all scopes may take; the least recently asked go first.
+    cache_bytes: about how much memory the indexes of all scopes may take; the least recently asked go first, and of
+    those of the past, which are built from the rows of then, only PASTS stay.
     """
 
     def __init__(
@@ -192,21 +195,20 @@ class Retriever:
         self._delivery = delivery
         self._embedding = embedding
         self._cache_bytes = cache_bytes
-        self._held: OrderedDict[str, _Held] = OrderedDict()
+        self._held: OrderedDict[tuple[str, int | None], _Held] = OrderedDict()
         self._lock = threading.Lock()
 
     def answer(self, query: Query, now: float) -> Recall:
         """The hits of `query`, best first. now: seconds since 1970 UTC."""
-        vector = None
-        if self._embedding is not None and query.text is not None and query.text.strip():
-            self._embedding.heal()
-            vector = self._embedding.of_question(query.text)
-        scopes = self._scopes(query)
+        seq, now = self._moment(query, now)
+        vector = self._vector(query)
+        scopes = self._scopes(query, seq)
         found: list[tuple[Hit, int]] = []
         for scope in scopes:
-            with self._ready(scope) as (held, reader):
+            with self._ready(scope, seq) as (held, reader):
                 cosines = held.near(scope, vector)
-                if self._delivery is not None and query.text is not None:
+                # An index that embeds on its side knows only the wordings of now.
+                if self._delivery is not None and query.text is not None and seq is None:
                     cosines = self._delivery.near(query.text, held.keys)
                 ranked = held.index.search(query, now, vector, cosines=cosines)
                 # Of several scopes the cut comes after they are merged.
@@ -225,33 +227,58 @@ class Retriever:
                 total += len(held.index.search(query, now))
         return total
 
-    def _scopes(self, query: Query) -> list[str]:
+    def _moment(self, query: Query, now: float) -> tuple[int | None, float]:
+        """The transaction as of which the query is answered (None: now), and the time it is judged at."""
+        if query.as_of is None:
+            return None, now
+        with self._database.read() as conn:
+            return seq_at(conn, query.as_of), query.as_of
+
+    def _vector(self, query: Query) -> Vectors | None:
+        """The question's vector, None where words alone decide. A question about the past writes nothing."""
+        if self._embedding is None or query.text is None or not query.text.strip():
+            return None
+        if query.as_of is None:
+            self._embedding.heal()
+        else:
+            with self._database.read() as conn:
+                if Reader(conn).setting(MODEL) is None:
+                    return None
+        return self._embedding.of_question(query.text)
+
+    def _scopes(self, query: Query, seq: int | None) -> list[str]:
         if query.scopes is not ALL_SCOPES:
             return list(dict.fromkeys(query.scopes))
         with self._database.read() as conn:
-            return Reader(conn).scopes()
+            return Reader(conn, seq=seq).scopes()
 
     @contextmanager
-    def _ready(self, scope: str) -> Iterator[tuple[_Held, Reader]]:
-        """The index of `scope` up to date with a reader that sees the same moment."""
+    def _ready(self, scope: str, seq: int | None = None) -> Iterator[tuple[_Held, Reader]]:
+        """The index of `scope` up to date with a reader that sees the same moment.
+
+        An index of the past is brought up to date too: what was erased since must leave it.
+        """
+        key = (scope, seq)
         with self._lock:
-            held = self._held.setdefault(scope, _Held(self._backend))
-            self._held.move_to_end(scope)
+            held = self._held.setdefault(key, _Held(self._backend if seq is None else None))
+            self._held.move_to_end(key)
         # The lock comes first: the snapshot taken under it is at least as new as what the index already holds.
         with held.lock, self._database.read() as conn:
-            reader = Reader(conn)
+            reader = Reader(conn, seq=seq)
             held.catch_up(reader, scope)
             yield held, reader
-        self._shrink(keep=scope)
+        self._shrink(keep=key)
 
-    def _shrink(self, keep: str) -> None:
+    def _shrink(self, keep: tuple[str, int | None]) -> None:
         with self._lock:
+            for key in [key for key in self._held if key[1] is not None][:-PASTS]:
+                del self._held[key]
             total = sum(held.index.nbytes for held in self._held.values())
-            for scope in list(self._held):
+            for key in list(self._held):
                 if total <= self._cache_bytes:
                     return
-                if scope != keep:
-                    total -= self._held.pop(scope).index.nbytes
+                if key != keep:
+                    total -= self._held.pop(key).index.nbytes
 
     def clear(self) -> None:
         """Let every index go; they are built again when asked."""
