@@ -222,8 +222,9 @@ class Retriever:
     def count(self, query: Query, now: float) -> int:
         """How many claims pass the filters of a query without text."""
         total = 0
-        for scope in self._scopes(query):
-            with self._ready(scope) as (held, _):
+        seq, now = self._moment(query, now)
+        for scope in self._scopes(query, seq):
+            with self._ready(scope, seq) as (held, _):
                 total += len(held.index.search(query, now))
         return total
 
