@@ -10,7 +10,7 @@ from typing import Any
 
 from recollectx.changes import Action, Change, Link, WriteDecision, WriteResult
 from recollectx.claims import Claim, SemanticClaim
-from recollectx.deciding import Decider, changes_for
+from recollectx.deciding import Candidate, Decider, RuleDecider, changes_for, said_again
 from recollectx.edges import Edge, Relation
 from recollectx.errors import InvalidClaim
 from recollectx.policies.base import Decision, PolicyLike, decide, describe
@@ -43,6 +43,7 @@ class Intake:
         self._storage = storage
         self._policy = policy
         self._decider = decider
+        self._rules = decider if isinstance(decider, RuleDecider) else RuleDecider()
         self._asker = asker
 
     def store(self, claims: Sequence[Claim]) -> list[WriteResult]:
@@ -176,8 +177,21 @@ class Intake:
                 f"the id {claim.id!r} names a claim that is out of use; store it under a new id"
             )
         yield from changes
+        yield from self._retell(reader, decision, claim, candidates)
         target = decision.target if decision.action in (Action.UPDATE, Action.NONE) else claim.id
         results.append(WriteResult(decision.action, target, tuple(changes), decision.reason))
+
+    def _retell(
+        self, reader: Reader, decision: WriteDecision, claim: Claim, candidates: Sequence[Candidate]
+    ) -> Iterator[Change]:
+        """What was said again after the decision ended it holds from then on: it is decided on anew."""
+        taken, anew = said_again(decision, claim, candidates)
+        yield from taken
+        for each in anew:
+            shown = reader.candidates(each.scope, each)
+            again = self._rules(each, shown, reader.trust(each.source, each.scope))
+            yield from changes_for(again, each, shown, now=self._storage.clock())
+            yield from self._retell(reader, again, each, shown)
 
 
 def _under_its_id(reader: Reader, known: Identity, claim: Claim) -> Claim:

@@ -163,6 +163,7 @@ _ASSERTIONS = (
         AssertionRow.said_at,
         AssertionRow.session,
         AssertionRow.times,
+        AssertionRow.dates,
     )
 )
 _EDGE = select(
@@ -386,7 +387,9 @@ class Reader:
         claims, assertions = self.claims(pks), self.assertions(pks)
         return [
             Candidate(
-                claims[pk], {voice.source: self.trust(voice.source, scope) for _, voice in assertions[pk]}
+                claims[pk],
+                {voice.source: self.trust(voice.source, scope) for _, voice in assertions[pk]},
+                tuple(voice for _, voice in assertions[pk]),
             )
             for pk in dict.fromkeys(pks)
             if pk in claims and claims[pk].scope == scope
@@ -471,6 +474,7 @@ def assertion_from(row: Any) -> Assertion:
         span=row.span,
         session=row.session,
         times=row.times,
+        dates=tuple(map(from_micros, json.loads(row.dates))) if row.dates else (),
     )
 
 

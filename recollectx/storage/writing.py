@@ -66,6 +66,7 @@ _TABLES = (
 )
 MODEL = "embedder"
 MAX_EVIDENCE = 100
+MAX_DATES = 100
 
 
 def _table(mapped: type) -> Table:
@@ -291,6 +292,7 @@ class Writer:
             said_at=to_micros(assertion.said_at),
             session=assertion.session,
             times=assertion.times,
+            dates=_json([to_micros(date) for date in assertion.dates]),
             tx_from=self.seq,
             tx_to=None,
         )
@@ -627,7 +629,7 @@ def _wording(claim: Claim) -> tuple[str, ...]:
 def _united(old: Assertion, new: Assertion) -> Assertion:
     """One source saying it again: evidence united, the greater confidence, the latest time.
 
-    Of more than MAX_EVIDENCE pieces the latest count; the earlier ones stay in history.
+    Of more than MAX_EVIDENCE pieces, or MAX_DATES, the latest count; the earlier ones stay in history.
     """
     return Assertion(
         source=old.source,
@@ -637,6 +639,7 @@ def _united(old: Assertion, new: Assertion) -> Assertion:
         span=new.span or old.span,
         session=new.session or old.session,
         times=min(old.times + new.times, MAX_COUNT),
+        dates=tuple(sorted({*old.dates, *new.dates}))[-MAX_DATES:],
     )
 
 
