@@ -3,11 +3,13 @@
 from collections.abc import Iterable
 from typing import Any
 
-from recollectx.claims import CURRENT, GLOBAL
+from recollectx.claims import CURRENT, GLOBAL, Status
 from recollectx.edges import Relation
 from recollectx.errors import InvalidQuery
 from recollectx.graph.explanation import ExplanationResult, lay_out, walk
 from recollectx.storage.reading import Identity, Reader
+
+FALLEN = frozenset({Status.RETIRED, Status.UNSUPPORTED})
 
 
 def direct(reader: Reader, known: Identity) -> dict[str, Any]:
@@ -33,7 +35,11 @@ def direct(reader: Reader, known: Identity) -> dict[str, Any]:
         "supported_by": ids(onto, Relation.SUPPORTS),
         "contradicted_by": list(reader.rivals(claims).get(known.pk, ())),
         "derived_from": ids(onto, Relation.DERIVES),
-        "superseded_by": ids(onto, Relation.SUPERSEDES, used=False),
+        "superseded_by": ids(
+            [pair for pair in onto if pair[0] in around and around[pair[0]].status not in FALLEN],
+            Relation.SUPERSEDES,
+            used=False,
+        ),
         "supersedes": ids(from_here, Relation.SUPERSEDES, used=False),
         "assertions": [assertion for _, assertion in reader.assertions([known.pk]).get(known.pk, ())],
     }

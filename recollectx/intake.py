@@ -166,7 +166,7 @@ class Intake:
             claim = _under_its_id(reader, known, claim)
         candidates = reader.candidates(claim.scope, claim, rivals=self._has_rivals(claim))
         decision = self._decider(claim, candidates, reader.trust(claim.source, claim.scope))
-        decision = decision if around is None else around.amend(decision)
+        decision = _unsettled(reader, decision if around is None else around.amend(decision))
         joining = None if around is None else around.joining
         if joining is not None and decision.action in (Action.UPDATE, Action.NONE):
             changes = list(joining(reader, str(decision.target)))
@@ -200,6 +200,17 @@ def _under_its_id(reader: Reader, known: Identity, claim: Claim) -> Claim:
     if old is None or known.scope != claim.scope or fold_claim(old) != fold_claim(claim):
         raise InvalidClaim(f"the id {claim.id!r} is taken by another claim; leave id out, or use update")
     return replace(claim, id=known.id)
+
+
+def _unsettled(reader: Reader, decision: WriteDecision) -> WriteDecision:
+    """The decision without contradicting what took a known claim's place before it was taken back and said again."""
+    known = reader.resolve(decision.target) if decision.target and decision.relations else None
+    if known is None or decision.action != Action.UPDATE:
+        return decision
+    over = [edge.src for edge in reader.edges_in([known.pk]) if edge.relation == Relation.SUPERSEDES]
+    ids = {each.id for each in reader.identities(over).values()}
+    kept = (pair for pair in decision.relations if pair[0] != Relation.CONTRADICTS or pair[1] not in ids)
+    return replace(decision, relations=tuple(kept))
 
 
 def _noted(changes: Iterable[Change], made: list[Change]) -> Iterator[Change]:

@@ -100,9 +100,25 @@ def turns(conn: Connection, seq: int) -> list[Turn]:
     if conflicts:
         last = max(conflicts)
         raise CannotUndo(f"transaction {last} changed the same things as {seq} later; undo {last} first")
+    gone = _gone(found, histories)
+    if gone:
+        raise CannotUndo(f"transaction {gone} took back a claim that {seq} is about; undo {gone} first")
     if not found and changes and _erased(conn, claims):
         raise CannotUndo(f"nothing of transaction {seq} is left: {_FOR_GOOD['erase']}")
     return found
+
+
+def _gone(found: Iterable[Turn], histories: Mapping[tuple[type, tuple[Any, ...]], list[Any]]) -> int:
+    """The transaction after which a claim is missing that a row to be opened again is about, 0 if none is."""
+    turned = list(found)
+    back = {turn.row.claim for turn in turned if turn.mapped is RevisionRow and turn.before is not None}
+    needed = {pk for turn in turned if turn.before is not None for pk in turn.claims} - back
+    ends = [histories.get((RevisionRow, (pk,)), []) for pk in needed]
+    return max((max(row.tx_to for row in rows) for rows in ends if rows and _ended(rows)), default=0)
+
+
+def _ended(rows: Iterable[Any]) -> bool:
+    return all(row.tx_to is not None for row in rows)
 
 
 def _changes(conn: Connection, seq: int) -> list[Any]:

@@ -47,7 +47,7 @@ from recollectx.propagation import Belief, LogOdds, Node, Rule, Voice, rule_from
 from recollectx.solving import settle
 from recollectx.storage.belief import StoredGraph
 from recollectx.storage.erasing import erase_rows, unembed_next, unquote
-from recollectx.storage.reading import RULE, Identity, Reader, StoredEdge, said_hash, slot_hash
+from recollectx.storage.reading import RULE, Reader, StoredEdge, said_hash, slot_hash
 from recollectx.storage.standing import restand
 from recollectx.storage.undoing import KIND, Turn, turns
 from recollectx.text import tokens
@@ -67,6 +67,9 @@ _TABLES = (
 MODEL = "embedder"
 MAX_EVIDENCE = 100
 MAX_DATES = 100
+_OF_ID = select(ClaimRow.pk, ClaimRow.scope, ClaimRow.type, ClaimRow.erased).where(
+    ClaimRow.id == bindparam("id")
+)
 
 
 def _table(mapped: type) -> Table:
@@ -187,10 +190,8 @@ class Writer:
         trust = self.reader.trust(assertion.source, claim.scope)
         voice = Voice(assertion.source, assertion.confidence, trust)
         belief = self.rule.local(Node(0, (voice,), (), claim.basis == Basis.DERIVED, True), _no_peers)
-        known = self.reader.resolve(claim.id, undone=True)
-        if known is not None:
-            pk = self._reopen(known, claim, belief)
-        else:
+        pk = self._reopened(claim, belief)
+        if pk is None:
             pk = self._key(ClaimRow)
             self._pending[ClaimRow].append(
                 {
@@ -211,21 +212,20 @@ class Writer:
         if claim.basis == Basis.DERIVED:
             self._unsure.add(pk)
 
-    def _reopen(self, known: Identity, claim: Claim, belief: Belief) -> int:
-        """The key of a claim that comes again after its first coming was undone."""
-        self.flush()
-        row = self.conn.execute(
-            select(ClaimRow.id, ClaimRow.type, ClaimRow.created_at).where(ClaimRow.pk == known.pk)
-        ).one()
-        same = (row.id, row.type, known.scope) == (claim.id, claim.type, claim.scope)
-        if known.erased or not same or self.reader.resolve(claim.id) is not None:
+    def _reopened(self, claim: Claim, belief: Belief) -> int | None:
+        """The key of a claim that comes again after its first coming was undone, None for a new one."""
+        row = self.conn.execute(_OF_ID, {"id": claim.id}).first()
+        if row is None:
+            return None
+        same = (row.type, row.scope) == (claim.type, claim.scope)
+        if row.erased is not None or not same or self.reader.resolve(claim.id) is not None:
             raise InvalidClaim(f"the id {claim.id!r} is taken by another claim; leave id out, or use update")
         self.conn.execute(
             update(ClaimRow)
-            .where(ClaimRow.pk == known.pk)
+            .where(ClaimRow.pk == row.pk)
             .values(strength=belief.strength, confidence=belief.confidence)
         )
-        return known.pk
+        return int(row.pk)
 
     def _text(self, pk: int, claim: Claim) -> int:
         semantic = claim if isinstance(claim, SemanticClaim) else None
