@@ -113,7 +113,7 @@ class Correcting:
         old = self._old(old_id, "correct")
         if isinstance(new, str):
             new = reworded(old, new, now=self._storage.clock(), since=old.since)
-            new = replace(new, valid_to=old.valid_to)
+            new = replace(new, valid_to=self._stated_end(old_id))
         new = self._place(new)
         if reason:
             check_text(reason, "reason", 100_000)
@@ -247,6 +247,10 @@ class Correcting:
         done = self._storage.apply(plan, cause=f"undo {tx}")
         with self._storage.reader() as reader:
             return Undone(tx, told[0], done.seq, tuple(claims_of(reader.conn, done.seq)))
+
+    def _stated_end(self, claim_id: str) -> float | None:
+        with self._storage.reader() as reader:
+            return _seconds(reader.stated_to(find(reader, self._scope, claim_id).pk))
 
     def _old(self, old_id: str, verb: str) -> Claim:
         with self._storage.reader() as reader:

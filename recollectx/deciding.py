@@ -60,6 +60,7 @@ SINGLE_VALUED_PREFIXES = ("favorite ", "favourite ", "current ", "preferred ")
 
 SUPERSEDED_BY = "superseded by"
 """In the relations of a decision: the known claim is the src of a supersedes edge, and ends the new one's time."""
+THEN = "says what is known to have held then"
 SAME = "says the same as a known claim"
 
 
@@ -97,6 +98,10 @@ class Candidate:
             and at < ends
         )
 
+    def stands(self) -> bool:
+        """Whether it is in use, or was until another value took its place."""
+        return self.claim.status in CURRENT or (self.claim.status == Status.SUPERSEDED and bool(self.sources))
+
     def in_force(self, at: float) -> bool:
         """Whether it held at that time, superseded since or not."""
         return self.claim.since <= at and (self.holds(at) or self.held_then(at))
@@ -129,44 +134,49 @@ class RuleDecider:
         same = [each for each in candidates if says_the_same(each.claim, claim)]
         if not isinstance(claim, SemanticClaim):
             return _episode(claim, same)
-        known = next((each for each in same if each.holds(claim.since)), None)
-        known = known or next((each for each in same if each.withdrawn(claim.since)), None)
+        back = next((each for each in same if each.withdrawn(claim.since)), None)
         past = next((each for each in same if each.held_then(claim.since)), None)
-        elsewhere = known if known is not None and known.in_force(claim.since) else past
-        if elsewhere is not None and self._knows_better(claim, elsewhere, trust):
-            return self._among_values(claim, candidates, None, trust, ended=elsewhere)
+        if self.is_single_valued(claim.predicate):
+            return self._among_values(claim, candidates, back, trust)
+        known = next((each for each in same if each.holds(claim.since)), back)
         if past is not None and (known is None or known.claim.since > claim.since):
-            return WriteDecision(Action.UPDATE, "says what is known to have held then", past.claim.id)
-        if not self.is_single_valued(claim.predicate):
-            return (
-                WriteDecision(Action.UPDATE, SAME, known.claim.id)
-                if known
-                else WriteDecision(Action.ADD, "new")
-            )
-        return self._among_values(claim, candidates, known, trust)
-
-    def _knows_better(self, claim: SemanticClaim, known: Candidate, trust: float) -> bool:
-        """Whether `claim` says only from its own date on what less trusted sources have said for some time."""
-        better = known.yields_to(claim, trust) and not known.may_end(claim, trust)
-        return better and known.claim.since < claim.since and self.is_single_valued(claim.predicate)
+            return WriteDecision(Action.UPDATE, THEN, past.claim.id)
+        return (
+            WriteDecision(Action.UPDATE, SAME, known.claim.id) if known else WriteDecision(Action.ADD, "new")
+        )
 
     def _among_values(
-        self,
-        claim: SemanticClaim,
-        candidates: Sequence[Candidate],
-        known: Candidate | None,
-        trust: float,
-        *,
-        ended: Candidate | None = None,
+        self, claim: SemanticClaim, candidates: Sequence[Candidate], back: Candidate | None, trust: float
     ) -> WriteDecision:
-        """The decision on one of several values, in the order in which they hold."""
+        """The decision on one of several values, in the order in which they hold. back: the same value, withdrawn."""
+        same = [each for each in candidates if says_the_same(each.claim, claim) and each.stands()]
+        lesser = [
+            each
+            for each in same
+            if each.sources and each.yields_to(claim, trust) and not each.may_end(claim, trust)
+        ]
+        known = _nearest(claim, [each for each in same if each not in lesser]) or back
         rivals = [each for each in candidates if _is_rival(each.claim, claim)]
         later = [each for each in rivals if each.claim.since > claim.since and each.may_end(claim, trust)]
+        better = known is not None and known.may_end(claim, trust) and not known.yields_to(claim, trust)
+        if known is not None and better and known.claim.since > claim.since:
+            # It begins when those who know better say so.
+            later, known = [*later, known], None
         following = min(later, key=lambda each: each.claim.since, default=None)
         if known is not None and following is not None and following.claim.since < known.claim.since:
             # Another value held in between: this is a time of its own.
             known = None
-        relations = [(str(Relation.SUPERSEDES), ended.claim.id)] if ended is not None else []
+        if known is not None and known.held_then(claim.since):
+            return WriteDecision(Action.UPDATE, THEN, known.claim.id)
+        # Whoever knows better says since when; what others said of the same value is told anew.
+        relations = [
+            (str(Relation.SUPERSEDES), each.claim.id)
+            for each in lesser
+            if each.in_force(claim.since)
+            or (
+                each.claim.since > claim.since and (not following or each.claim.since < following.claim.since)
+            )
+        ]
         for each in rivals:
             if each.claim.since <= claim.since and each.yields_to(claim, trust):
                 if each.holds(claim.since) or each.held_then(claim.since):
@@ -199,6 +209,13 @@ class RuleDecider:
         """Whether a subject has one value of `predicate` at a time."""
         name = fold(predicate)
         return name in self.single_valued or name.startswith(SINGLE_VALUED_PREFIXES)
+
+
+def _nearest(claim: SemanticClaim, same: Iterable[Candidate]) -> Candidate | None:
+    """Of claims that say the same the one that holds when `claim` begins, else the next that begins after it."""
+    then = next((each for each in same if each.in_force(claim.since)), None)
+    after = [each for each in same if each.claim.since > claim.since]
+    return then or min(after, key=lambda each: each.claim.since, default=None)
 
 
 def _is_rival(known: Claim, claim: SemanticClaim) -> bool:
@@ -285,7 +302,8 @@ def said_again(
         old = known.claim
         if old.id not in ended or not isinstance(old, SemanticClaim):
             continue
-        if all(voice.dates and voice.dates[0] > claim.since for voice in known.voices):
+        same = says_the_same(old, claim)
+        if not same and all(voice.dates and voice.dates[0] > claim.since for voice in known.voices):
             continue
         for voice in known.voices:
             earlier = tuple(date for date in voice.dates if date <= claim.since)

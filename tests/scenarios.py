@@ -100,7 +100,9 @@ def truth(events: Iterable[Event], person: str, attribute: str, day: float, know
 def scenario(seed: int, *, late: float = 0.2) -> list[Event]:
     """Events in the order in which they are told, at times that are all different. late: share of late statements."""
     random = Random(seed)
-    told = [event for person in PEOPLE for attribute in VALUES for event in _life(random, person, attribute, late)]
+    told = [
+        event for person in PEOPLE for attribute in VALUES for event in _life(random, person, attribute, late)
+    ]
     told.sort(key=lambda event: event.told)
     told = [replace(event, number=number) for number, event in enumerate(told)]
     return _second_thoughts(random, told)
@@ -122,7 +124,9 @@ def _life(random: Random, person: str, attribute: str, late: float) -> Iterator[
         is_late = at + 1 < len(dates) and random.random() < late
         after = times[random.randint(at + 1, len(dates) - 1)] if is_late else times[at]
         when = after + random.uniform(0.001, 0.09) * DAY
-        yield Event(0, "said", when, person, attribute, person, value, date, late=is_late, style=random.randrange(6))
+        yield Event(
+            0, "said", when, person, attribute, person, value, date, late=is_late, style=random.randrange(6)
+        )
     for source, share in ((FRIEND, 0.5), (RUMOUR, 0.4)):
         for (start, end), value in zip(pairwise([*dates, dates[-1] + 60 * DAY]), values, strict=True):
             if random.random() < share:
@@ -130,7 +134,8 @@ def _life(random: Random, person: str, attribute: str, late: float) -> Iterator[
                 wrong = source == RUMOUR or random.random() < 0.3
                 others = [each for each in VALUES[attribute] if each != value]
                 heard = random.choice(others) if wrong else value
-                yield Event(0, "said", date + random.uniform(0.001, 0.9) * DAY, person, attribute, source, heard, date)
+                delay = random.uniform(1, 150) if random.random() < late else random.uniform(0.001, 0.9)
+                yield Event(0, "said", date + delay * DAY, person, attribute, source, heard, date)
 
 
 def _second_thoughts(random: Random, told: list[Event]) -> list[Event]:
@@ -161,8 +166,9 @@ def _second_thoughts(random: Random, told: list[Event]) -> list[Event]:
             value = random.choice([each for each in VALUES[event.attribute] if each not in around] or [""])
             if event.kind == "corrected" and not value:
                 continue
-            event = replace(event, value=value, date=meant[0].date)
-        events.append(event)
+            events.append(replace(event, value=value, date=meant[0].date))
+        else:
+            events.append(event)
     return events
 
 

@@ -209,6 +209,9 @@ _RIVALS = _ALIKE.where(
     TextRow.slot == bindparam("slot"),
     or_(_USED, and_(RevisionRow.status == Status.SUPERSEDED, RevisionRow.valid_to > bindparam("since"))),
 )
+_STATED = select(RevisionRow.stated_to).where(
+    RevisionRow.claim == bindparam("claim"), RevisionRow.tx_to.is_(None)
+)
 _TRUST = select(TrustRow.source, TrustRow.level, TrustRow.scope).where(
     TrustRow.source.in_(_KEYS),
     TrustRow.tx_to.is_(None),
@@ -394,6 +397,10 @@ class Reader:
             for pk in dict.fromkeys(pks)
             if pk in claims and claims[pk].scope == scope
         ]
+
+    def stated_to(self, pk: int) -> int | None:
+        """The end of validity that was stated of a claim (microseconds), whatever superseded it."""
+        return next((row.stated_to for row in self._rows(_STATED, claim=pk)), None)
 
     def trust(self, source: str | None, scope: str) -> float:
         """How far `source` is trusted in `scope`, in [0, 1]; 1 unless something else was said."""

@@ -315,6 +315,8 @@ class Writer:
                 self._close(AssertionRow, row)
                 self._shake(pk, self._log("retract", scope, pk))
         self._unsure.add(pk)
+        if change.settle:
+            self._restand()
 
     def _revise(self, change: ch.Revise) -> None:
         pk, scope = self._find(change.claim.id)
