@@ -113,7 +113,7 @@ class Correcting:
         old = self._old(old_id, "correct")
         if isinstance(new, str):
             new = reworded(old, new, now=self._storage.clock(), since=old.since)
-            new = replace(new, valid_to=old.valid_to)
+            new = replace(new, valid_to=self._stated_end(old_id))
         new = self._place(new)
         if reason:
             check_text(reason, "reason", 100_000)
@@ -205,7 +205,7 @@ class Correcting:
         claim = reader.claims([known.pk])[known.pk]
         if not isinstance(claim, SemanticClaim) or not self._decider.is_single_valued(claim.predicate):
             return
-        for each in reader.candidates(self._scope, claim):
+        for each in reader.candidates(self._scope, claim, rivals=True):
             rival = each.claim
             if rival.id == claim.id or rival.status not in CURRENT or not _one_slot(claim, rival):
                 continue
@@ -230,6 +230,10 @@ class Correcting:
         done = self._storage.apply(plan, cause=f"undo {tx}")
         with self._storage.reader() as reader:
             return Undone(tx, told[0], done.seq, tuple(claims_of(reader.conn, done.seq)))
+
+    def _stated_end(self, claim_id: str) -> float | None:
+        with self._storage.reader() as reader:
+            return _seconds(reader.stated_to(find(reader, self._scope, claim_id).pk))
 
     def _old(self, old_id: str, verb: str) -> Claim:
         with self._storage.reader() as reader:

@@ -9,6 +9,7 @@ Anything else is new. `changes_for` turns any decision into changes; neither loo
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
+from uuid import uuid4
 
 from recollectx.changes import (
     Action,
@@ -19,10 +20,11 @@ from recollectx.changes import (
     Reinforce,
     Restatus,
     Restore,
+    Retract,
     Revise,
     WriteDecision,
 )
-from recollectx.claims import CURRENT, Basis, Claim, SemanticClaim, Status, assertion_of
+from recollectx.claims import CURRENT, Assertion, Basis, Claim, SemanticClaim, Status, assertion_of
 from recollectx.edges import Edge, Relation
 from recollectx.errors import InvalidSetting, NotFound
 from recollectx.text import fold, fold_claim, slot
@@ -58,6 +60,7 @@ SINGLE_VALUED_PREFIXES = ("favorite ", "favourite ", "current ", "preferred ")
 
 SUPERSEDED_BY = "superseded by"
 """In the relations of a decision: the known claim is the src of a supersedes edge, and ends the new one's time."""
+THEN = "says what is known to have held then"
 SAME = "says the same as a known claim"
 
 
@@ -67,10 +70,19 @@ class Candidate:
 
     claim: Claim
     sources: Mapping[str | None, float]
+    voices: tuple[Assertion, ...] = ()
 
     def yields_to(self, claim: Claim, trust: float) -> bool:
-        """Whether the source of `claim` may say when this one held: its own source, or a more trusted one."""
-        return claim.source in self.sources or trust > max(self.sources.values(), default=0.0)
+        """Whether the source of `claim` may say when this one held: one of its own, or another that is more trusted.
+
+        Whoever only confirmed what a more trusted source says may not.
+        """
+        most = max(self.sources.values(), default=0.0)
+        return trust > most or (claim.source in self.sources and trust == most)
+
+    def may_end(self, claim: Claim, trust: float) -> bool:
+        """Whether what stands behind this one may say how long `claim` held: its source, or a more trusted one."""
+        return claim.source in self.sources or max(self.sources.values(), default=0.0) > trust
 
     def holds(self, at: float) -> bool:
         """Whether recall would return it unasked, at a time in seconds since 1970 UTC."""
@@ -85,6 +97,14 @@ class Candidate:
             and ends is not None
             and at < ends
         )
+
+    def stands(self) -> bool:
+        """Whether it is in use, or was until another value took its place."""
+        return self.claim.status in CURRENT or (self.claim.status == Status.SUPERSEDED and bool(self.sources))
+
+    def in_force(self, at: float) -> bool:
+        """Whether it held at that time, superseded since or not."""
+        return self.claim.since <= at and (self.holds(at) or self.held_then(at))
 
     def withdrawn(self, at: float) -> bool:
         """Whether it is out of use at that time only because nothing stands behind it any more."""
@@ -114,30 +134,49 @@ class RuleDecider:
         same = [each for each in candidates if says_the_same(each.claim, claim)]
         if not isinstance(claim, SemanticClaim):
             return _episode(claim, same)
-        known = next((each for each in same if each.holds(claim.since)), None)
-        known = known or next((each for each in same if each.withdrawn(claim.since)), None)
+        back = next((each for each in same if each.withdrawn(claim.since)), None)
         past = next((each for each in same if each.held_then(claim.since)), None)
+        if self.is_single_valued(claim.predicate):
+            return self._among_values(claim, candidates, back, trust)
+        known = next((each for each in same if each.holds(claim.since)), back)
         if past is not None and (known is None or known.claim.since > claim.since):
-            return WriteDecision(Action.UPDATE, "says what is known to have held then", past.claim.id)
-        if not self.is_single_valued(claim.predicate):
-            return (
-                WriteDecision(Action.UPDATE, SAME, known.claim.id)
-                if known
-                else WriteDecision(Action.ADD, "new")
-            )
-        return self._among_values(claim, candidates, known, trust)
+            return WriteDecision(Action.UPDATE, THEN, past.claim.id)
+        return (
+            WriteDecision(Action.UPDATE, SAME, known.claim.id) if known else WriteDecision(Action.ADD, "new")
+        )
 
     def _among_values(
-        self, claim: SemanticClaim, candidates: Sequence[Candidate], known: Candidate | None, trust: float
+        self, claim: SemanticClaim, candidates: Sequence[Candidate], back: Candidate | None, trust: float
     ) -> WriteDecision:
-        """The decision on one of several values, in the order in which they hold."""
+        """The decision on one of several values, in the order in which they hold. back: the same value, withdrawn."""
+        same = [each for each in candidates if says_the_same(each.claim, claim) and each.stands()]
+        lesser = [
+            each
+            for each in same
+            if each.sources and each.yields_to(claim, trust) and not each.may_end(claim, trust)
+        ]
+        known = _nearest(claim, [each for each in same if each not in lesser]) or back
         rivals = [each for each in candidates if _is_rival(each.claim, claim)]
-        later = [each for each in rivals if each.claim.since > claim.since and each.yields_to(claim, trust)]
+        later = [each for each in rivals if each.claim.since > claim.since and each.may_end(claim, trust)]
+        better = known is not None and known.may_end(claim, trust) and not known.yields_to(claim, trust)
+        if known is not None and better and known.claim.since > claim.since:
+            # It begins when those who know better say so.
+            later, known = [*later, known], None
         following = min(later, key=lambda each: each.claim.since, default=None)
         if known is not None and following is not None and following.claim.since < known.claim.since:
             # Another value held in between: this is a time of its own.
             known = None
-        relations = []
+        if known is not None and known.held_then(claim.since):
+            return WriteDecision(Action.UPDATE, THEN, known.claim.id)
+        # Whoever knows better says since when; what others said of the same value is told anew.
+        relations = [
+            (str(Relation.SUPERSEDES), each.claim.id)
+            for each in lesser
+            if each.in_force(claim.since)
+            or (
+                each.claim.since > claim.since and (not following or each.claim.since < following.claim.since)
+            )
+        ]
         for each in rivals:
             if each.claim.since <= claim.since and each.yields_to(claim, trust):
                 if each.holds(claim.since) or each.held_then(claim.since):
@@ -145,6 +184,8 @@ class RuleDecider:
             elif each.claim.since <= claim.since and each.holds(claim.since):
                 relations.append((str(Relation.CONTRADICTS), each.claim.id))
         if known is not None:
+            if known.withdrawn(claim.since) and following is not None:
+                relations.append((SUPERSEDED_BY, following.claim.id))
             if not known.withdrawn(claim.since):
                 # What it contradicts is known since the later of the two was stored.
                 relations = [pair for pair in relations if pair[0] == Relation.SUPERSEDES]
@@ -168,6 +209,13 @@ class RuleDecider:
         """Whether a subject has one value of `predicate` at a time."""
         name = fold(predicate)
         return name in self.single_valued or name.startswith(SINGLE_VALUED_PREFIXES)
+
+
+def _nearest(claim: SemanticClaim, same: Iterable[Candidate]) -> Candidate | None:
+    """Of claims that say the same the one that holds when `claim` begins, else the next that begins after it."""
+    then = next((each for each in same if each.in_force(claim.since)), None)
+    after = [each for each in same if each.claim.since > claim.since]
+    return then or min(after, key=lambda each: each.claim.since, default=None)
 
 
 def _is_rival(known: Claim, claim: SemanticClaim) -> bool:
@@ -221,10 +269,10 @@ def changes_for(
         starts = [
             known[other].claim.since for relation, other in decision.relations if relation == SUPERSEDED_BY
         ]
+        target, changes = claim.id, [Assert(claim, assertion_of(claim, span))]
         if starts:
             until = min([*starts, *([] if claim.valid_to is None else [claim.valid_to])])
-            claim = replace(claim, status=Status.SUPERSEDED, valid_to=until)
-        target, changes = claim.id, [Assert(claim, assertion_of(claim, span))]
+            changes.append(Restatus(target, Status.SUPERSEDED, valid_to=until))
     for relation, other in decision.relations:
         if relation == SUPERSEDED_BY:
             changes.append(Link(Edge(other, target, Relation.SUPERSEDES)))
@@ -234,8 +282,55 @@ def changes_for(
             status = Status.SUPERSEDED if claim.since <= now else old.status
             end = max(claim.since, old.since)
             changes.append(Restatus(old.id, status, valid_to=min(end, old.valid_to or end)))
-        changes.append(Link(Edge(target, other, relation)))
+        # A known claim may hold for longer than its source says so.
+        at = claim.since if joins and relation == Relation.SUPERSEDES else None
+        changes.append(Link(Edge(target, other, relation), at))
     return changes
+
+
+def said_again(
+    decision: WriteDecision, claim: Claim, candidates: Iterable[Candidate]
+) -> tuple[list[Change], list[SemanticClaim]]:
+    """What was said again of claims that `decision` ends, at dates after that.
+
+    The changes that take it from those claims, and the claims to be told anew, as if they had come after `claim`.
+    """
+    ended = {other for relation, other in decision.relations if relation == Relation.SUPERSEDES}
+    changes: list[Change] = []
+    anew: list[SemanticClaim] = []
+    for known in candidates:
+        old = known.claim
+        if old.id not in ended or not isinstance(old, SemanticClaim):
+            continue
+        same = says_the_same(old, claim)
+        if not same and all(voice.dates and voice.dates[0] > claim.since for voice in known.voices):
+            continue
+        for voice in known.voices:
+            earlier = tuple(date for date in voice.dates if date <= claim.since)
+            later = voice.dates[len(earlier) :]
+            if earlier and later:
+                kept = replace(voice, dates=earlier, times=max(1, voice.times - len(later)))
+                changes.append(Reinforce(old.id, kept, replace=True))
+            elif later:
+                changes.append(Retract(old.id, voice.source))
+            anew += [told_anew(old, voice, date) for date in later]
+    return changes, sorted(anew, key=lambda each: each.since)
+
+
+def told_anew(old: SemanticClaim, voice: Assertion, date: float) -> SemanticClaim:
+    """What a source said of `old`, as a claim of its own from one of its dates on."""
+    return replace(
+        old,
+        id=str(uuid4()),
+        source=voice.source,
+        confidence=voice.confidence,
+        evidence=voice.evidence,
+        last_reinforced_at=voice.said_at,
+        support_count=1,
+        status=Status.ACTIVE,
+        valid_from=date,
+        valid_to=None if old.status == Status.SUPERSEDED else old.valid_to,
+    )
 
 
 def _join(action: Action, claim: Claim, candidate: Candidate, span: str | None) -> list[Change]:
@@ -245,6 +340,10 @@ def _join(action: Action, claim: Claim, candidate: Candidate, span: str | None) 
         if candidate.withdrawn(claim.since) and known.status == Status.RETIRED:
             changes.append(Restore(known.id))
         changes.append(Reinforce(known.id, assertion_of(claim, span)))
+        began = claim.since if claim.since < known.since else known.valid_from
+        if candidate.withdrawn(claim.since) and known.status == Status.RETIRED and claim.since > known.since:
+            # Nobody says any more that it held before.
+            began = claim.since
         united = replace(
             known,
             metadata={**known.metadata, **claim.metadata},
@@ -253,7 +352,7 @@ def _join(action: Action, claim: Claim, candidate: Candidate, span: str | None) 
             category=known.category or claim.category,
             basis=Basis.ASSERTED if claim.basis == Basis.ASSERTED else known.basis,
             status=Status.ACTIVE if known.status == Status.RETIRED else known.status,
-            valid_from=claim.since if claim.since < known.since else known.valid_from,
+            valid_from=began,
         )
         if united != known:
             changes.append(Revise(united))

@@ -164,6 +164,7 @@ _ASSERTIONS = (
         AssertionRow.said_at,
         AssertionRow.session,
         AssertionRow.times,
+        AssertionRow.dates,
     )
 )
 _EDGE = select(
@@ -208,6 +209,9 @@ _SAID = _ALIKE.where(
 _RIVALS = _ALIKE.where(
     TextRow.slot == bindparam("slot"),
     or_(_USED, and_(RevisionRow.status == Status.SUPERSEDED, RevisionRow.valid_to > bindparam("since"))),
+)
+_STATED = select(RevisionRow.stated_to).where(
+    RevisionRow.claim == bindparam("claim"), RevisionRow.tx_to.is_(None)
 )
 _TRUST = select(TrustRow.source, TrustRow.level, TrustRow.scope).where(
     TrustRow.source.in_(_KEYS),
@@ -401,11 +405,17 @@ class Reader:
         claims, assertions = self.claims(pks), self.assertions(pks)
         return [
             Candidate(
-                claims[pk], {voice.source: self.trust(voice.source, scope) for _, voice in assertions[pk]}
+                claims[pk],
+                {voice.source: self.trust(voice.source, scope) for _, voice in assertions[pk]},
+                tuple(voice for _, voice in assertions[pk]),
             )
             for pk in dict.fromkeys(pks)
             if pk in claims and claims[pk].scope == scope
         ]
+
+    def stated_to(self, pk: int) -> int | None:
+        """The end of validity that was stated of a claim (microseconds), whatever superseded it."""
+        return next((row.stated_to for row in self._rows(_STATED, claim=pk)), None)
 
     def trust(self, source: str | None, scope: str) -> float:
         """How far `source` is trusted in `scope`, in [0, 1]; 1 unless something else was said."""
@@ -494,6 +504,7 @@ def assertion_from(row: Any) -> Assertion:
             "span": row.span,
             "session": row.session,
             "times": row.times,
+            "dates": tuple(map(from_micros, json.loads(row.dates))) if row.dates else (),
         },
     )
 

@@ -67,6 +67,7 @@ _TABLES = (
 )
 MODEL = "embedder"
 MAX_EVIDENCE = 100
+MAX_DATES = 100
 _OF_ID = select(ClaimRow.pk, ClaimRow.scope, ClaimRow.type, ClaimRow.erased).where(
     ClaimRow.id == bindparam("id")
 )
@@ -309,6 +310,7 @@ class Writer:
             said_at=to_micros(assertion.said_at),
             session=assertion.session,
             times=assertion.times,
+            dates=_json([to_micros(date) for date in assertion.dates]),
             tx_from=self.seq,
             tx_to=None,
         )
@@ -331,6 +333,8 @@ class Writer:
                 self._close(AssertionRow, row)
                 self._shake(pk, self._log("retract", scope, pk))
         self._unsure.add(pk)
+        if change.settle:
+            self._restand()
 
     def _revise(self, change: ch.Revise) -> None:
         pk, scope = self._find(change.claim.id)
@@ -676,7 +680,7 @@ def _wording(claim: Claim) -> tuple[str, ...]:
 def _united(old: Assertion, new: Assertion) -> Assertion:
     """One source saying it again: evidence united, the greater confidence, the latest time.
 
-    Of more than MAX_EVIDENCE pieces the latest count; the earlier ones stay in history.
+    Of more than MAX_EVIDENCE pieces, or MAX_DATES, the latest count; the earlier ones stay in history.
     """
     return Assertion(
         source=old.source,
@@ -686,6 +690,7 @@ def _united(old: Assertion, new: Assertion) -> Assertion:
         span=new.span or old.span,
         session=new.session or old.session,
         times=min(old.times + new.times, MAX_COUNT),
+        dates=tuple(sorted({*old.dates, *new.dates}))[-MAX_DATES:],
     )
 
 
