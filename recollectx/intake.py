@@ -238,10 +238,10 @@ def _unsettled(reader: Reader, decision: WriteDecision) -> WriteDecision:
 def _let_go(
     reader: Reader, decision: WriteDecision, claim: Claim, candidates: Iterable[Candidate]
 ) -> Iterator[Change]:
-    """A claim that comes back from a later date on takes nobody's place but as is decided now."""
+    """A claim that comes back from another date on takes nobody's place but as is decided now."""
     for each in candidates:
         back = each.claim.id == decision.target and each.withdrawn(claim.since)
-        known = reader.resolve(each.claim.id) if back and claim.since > each.claim.since else None
+        known = reader.resolve(each.claim.id) if back and claim.since != each.claim.since else None
         if known is not None and decision.action == Action.UPDATE:
             yield from _without_places(reader, known)
 
