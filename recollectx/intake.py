@@ -244,6 +244,17 @@ def _let_go(
         known = reader.resolve(each.claim.id) if back and claim.since != each.claim.since else None
         if known is not None and decision.action == Action.UPDATE:
             yield from _without_places(reader, known)
+            yield from _not_ended_before(reader, known, claim.since)
+
+
+def _not_ended_before(reader: Reader, known: Identity, since: float) -> Iterator[Change]:
+    """What took a claim's place before it comes back does so no longer."""
+    over = {edge.src: edge for edge in reader.edges_in([known.pk]) if edge.relation == Relation.SUPERSEDES}
+    ids = reader.identities(over)
+    for pk, claim in reader.claims(over).items():
+        at = over[pk].at
+        if (claim.since if at is None else from_micros(at)) <= since:
+            yield Unlink(ids[pk].id, known.id, Relation.SUPERSEDES)
 
 
 def _without_places(reader: Reader, known: Identity) -> Iterator[Change]:
