@@ -337,11 +337,10 @@ def _join(action: Action, claim: Claim, candidate: Candidate, span: str | None) 
     known = candidate.claim
     changes: list[Change] = []
     if action == Action.UPDATE:
-        if candidate.withdrawn(claim.since) and known.status == Status.RETIRED:
-            changes.append(Restore(known.id))
+        back = candidate.withdrawn(claim.since) and known.status == Status.RETIRED
         changes.append(Reinforce(known.id, assertion_of(claim, span)))
         began = claim.since if claim.since < known.since else known.valid_from
-        if candidate.withdrawn(claim.since) and known.status == Status.RETIRED and claim.since > known.since:
+        if back and claim.since > known.since:
             # Nobody says any more that it held before.
             began = claim.since
         united = replace(
@@ -351,11 +350,14 @@ def _join(action: Action, claim: Claim, candidate: Candidate, span: str | None) 
             importance=max(known.importance, claim.importance),
             category=known.category or claim.category,
             basis=Basis.ASSERTED if claim.basis == Basis.ASSERTED else known.basis,
-            status=Status.ACTIVE if known.status == Status.RETIRED else known.status,
+            status=known.status if back or known.status != Status.RETIRED else Status.ACTIVE,
             valid_from=began,
         )
         if united != known:
             changes.append(Revise(united))
+        if back:
+            # Last, for it holds as long as was stated, not as long as it was seen here.
+            changes.append(Restore(known.id))
     if claim.id != known.id:
         changes.append(Alias(claim.id, known.id))
     return changes

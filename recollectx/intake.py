@@ -251,12 +251,23 @@ def _unsettled(reader: Reader, decision: WriteDecision) -> WriteDecision:
 def _let_go(
     reader: Reader, decision: WriteDecision, claim: Claim, candidates: Iterable[Candidate]
 ) -> Iterator[Change]:
-    """A claim that comes back from a later date on takes nobody's place but as is decided now."""
+    """A claim that comes back from another date on takes nobody's place but as is decided now."""
     for each in candidates:
         back = each.claim.id == decision.target and each.withdrawn(claim.since)
-        known = reader.resolve(each.claim.id) if back and claim.since > each.claim.since else None
+        known = reader.resolve(each.claim.id) if back and claim.since != each.claim.since else None
         if known is not None and decision.action == Action.UPDATE:
             yield from _without_places(reader, known)
+            yield from _not_ended_before(reader, known, claim.since)
+
+
+def _not_ended_before(reader: Reader, known: Identity, since: float) -> Iterator[Change]:
+    """What took a claim's place before it comes back does so no longer."""
+    over = {edge.src: edge for edge in reader.edges_in([known.pk]) if edge.relation == Relation.SUPERSEDES}
+    ids = reader.identities(over)
+    for pk, claim in reader.claims(over).items():
+        at = over[pk].at
+        if (claim.since if at is None else from_micros(at)) <= since:
+            yield Unlink(ids[pk].id, known.id, Relation.SUPERSEDES)
 
 
 def _without_places(reader: Reader, known: Identity) -> Iterator[Change]:
