@@ -14,10 +14,9 @@ from conftest import DAY, NOW, START, event, fact, home
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollectx import Memory, Status
+from recollectx import Edge, Memory, Status
 from recollectx.changes import Link
 from recollectx.cli.app import app
-from recollectx.edges import Edge
 from recollectx.errors import InvalidClaim, NotFound
 from recollectx.policies.base import Decision
 
@@ -258,7 +257,7 @@ def test_the_order_of_forgetting_and_restoring_does_not_matter(path, clock):
 def test_a_claim_that_rests_on_what_it_would_supersede_supersedes_nothing(memory):
     old = memory.store(home("Porto", "ana")).claim_id
     new = memory.derive(home("Braga", created_at=START + DAY), [old]).claim_id
-    memory.storage.apply([Link(Edge(new, old, "supersedes"))], cause="supersede")
+    memory.storage.apply([Link(Edge(new, old, "supersedes"))], cause="test")
     assert (status(memory, old), status(memory, new)) == (Status.ACTIVE, Status.ACTIVE)
     memory.forget(old)
     assert status(memory, new) == Status.UNSUPPORTED

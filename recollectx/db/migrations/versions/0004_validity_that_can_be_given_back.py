@@ -1,4 +1,4 @@
-"""What a supersession took from a validity, the dates of what was said, derivations that share a premise, aliases that come again
+"""What a supersession took from a validity, derivations that share a premise, aliases that come again
 
 Revision ID: 0004
 """
@@ -36,7 +36,6 @@ def _alias_key(*columns: str) -> None:
 def upgrade() -> None:
     op.add_column("rx_revisions", sa.Column("stated_to", BIG, nullable=True))
     op.execute("UPDATE rx_revisions SET stated_to = valid_to WHERE status <> 'superseded'")
-    op.add_column("rx_assertions", sa.Column("dates", sa.Text(), nullable=True))
     op.add_column("rx_edges", sa.Column("at", BIG, nullable=True))
     _live_edges("dst", "relation", "src", "derivation")
     _alias_key("id", "tx_from")
@@ -46,5 +45,4 @@ def downgrade() -> None:
     _alias_key("id")
     _live_edges("dst", "relation", "src")
     op.drop_column("rx_edges", "at")
-    op.drop_column("rx_assertions", "dates")
     op.drop_column("rx_revisions", "stated_to")
