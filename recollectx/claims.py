@@ -308,7 +308,7 @@ class Assertion:
 
     confidence: in [0, 1].  span: the words of the source, verbatim.  said_at: seconds since 1970 UTC.
     times: how often this source has said it.  dates: since when it says that the claim holds, each time it said so
-    of a fact, sorted; the latest hundred.
+    of a fact, sorted; the first and the latest ninety-nine.
     """
 
     source: str | None

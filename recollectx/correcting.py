@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import uuid4
 
+from recollectx.candidates import says_the_same
 from recollectx.changes import (
     Action,
     Change,
@@ -23,7 +24,7 @@ from recollectx.changes import (
     WriteResult,
 )
 from recollectx.claims import CURRENT, Basis, Claim, EpisodicClaim, SemanticClaim, Status, check_text
-from recollectx.deciding import Decider, RuleDecider, says_the_same
+from recollectx.deciding import Decider, RuleDecider
 from recollectx.edges import Edge, Relation
 from recollectx.errors import InvalidClaim, InvalidQuery, ScopeError
 from recollectx.instants import from_micros

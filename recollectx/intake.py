@@ -8,18 +8,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
+from uuid import uuid4
 
-from recollectx.changes import Action, Change, Link, Retract, Unlink, WriteDecision, WriteResult
-from recollectx.claims import Claim, SemanticClaim
-from recollectx.deciding import Candidate, Decider, RuleDecider, changes_for, said_again, told_anew
+from recollectx.changes import Action, Change, Link, WriteDecision, WriteResult
+from recollectx.claims import CURRENT, Claim, SemanticClaim, Status
+from recollectx.deciding import Decider, RuleDecider, changes_for
 from recollectx.edges import Edge, Relation
 from recollectx.errors import InvalidClaim
-from recollectx.instants import from_micros
 from recollectx.policies.base import Decision, PolicyLike, decide, describe
 from recollectx.remembering import Reading, claims_of
+from recollectx.retelling import Retelling, come_back, undisputed
 from recollectx.storage.memory_store import MemoryStore
 from recollectx.storage.reading import Identity, Reader
 from recollectx.text import fold_claim
+
+_MAY_SHARE = CURRENT | {Status.SUPERSEDED, Status.UNSUPPORTED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +48,9 @@ class Intake:
         self._storage = storage
         self._policy = policy
         self._decider = decider
-        self._rules = decider if isinstance(decider, RuleDecider) else RuleDecider()
         self._asker = asker
+        rules = decider if isinstance(decider, RuleDecider) else RuleDecider()
+        self.retelling = Retelling(rules, storage.clock)
 
     def store(self, claims: Sequence[Claim]) -> list[WriteResult]:
         """Claims in order, all or none."""
@@ -180,53 +184,19 @@ class Intake:
             claim = _under_its_id(reader, known, claim)
         candidates = reader.candidates(claim.scope, claim, rivals=self._has_rivals(claim))
         decision = self._decider(claim, candidates, reader.trust(claim.source, claim.scope))
-        decision = _unsettled(reader, decision if around is None else around.amend(decision))
-        yield from _let_go(reader, decision, claim, candidates)
+        decision = undisputed(reader, decision if around is None else around.amend(decision))
+        if known is not None:
+            claim = replace(claim, id=_id_for(reader, known, decision))
+        yield from come_back(reader, decision, claim, candidates)
         joining = None if around is None else around.joining
         if joining is not None and decision.action in (Action.UPDATE, Action.NONE):
             changes = list(joining(reader, str(decision.target)))
         else:
             changes = changes_for(decision, claim, candidates, now=self._storage.clock(), span=span)
-        if known is not None and decision.target != claim.id:
-            raise InvalidClaim(
-                f"the id {claim.id!r} names a claim that is out of use; store it under a new id"
-            )
         yield from changes
-        yield from self._retell(reader, decision, claim, candidates)
+        yield from self.retelling.after(reader, decision, claim, candidates)
         target = decision.target if decision.action in (Action.UPDATE, Action.NONE) else claim.id
         results.append(WriteResult(decision.action, target, tuple(changes), decision.reason))
-
-    def _retell(
-        self, reader: Reader, decision: WriteDecision, claim: Claim, candidates: Sequence[Candidate]
-    ) -> Iterator[Change]:
-        """What was said again after the decision ended it holds from then on: it is decided on anew."""
-        taken, anew = said_again(decision, claim, candidates)
-        yield from taken
-        yield from self._decide_anew(reader, anew)
-
-    def leave(self, reader: Reader, known: Identity) -> Iterator[Change]:
-        """What others say of a value that one of its sources has just taken back: it is decided on anew, for now it is
-        only their word."""
-        claim = reader.claims([known.pk])[known.pk]
-        voices = [voice for _, voice in reader.assertions([known.pk]).get(known.pk, ())]
-        if not isinstance(claim, SemanticClaim) or not self._rules.is_single_valued(claim.predicate):
-            return
-        if not voices or not all(voice.dates for voice in voices):
-            return
-        yield from _without_places(reader, known)
-        for voice in voices:
-            yield Retract(known.id, voice.source, settle=voice is voices[-1])
-        anew = [told_anew(claim, voice, date) for voice in voices for date in voice.dates]
-        yield from self._decide_anew(reader, sorted(anew, key=lambda each: each.since))
-
-    def _decide_anew(self, reader: Reader, claims: Iterable[SemanticClaim]) -> Iterator[Change]:
-        for each in claims:
-            shown = reader.candidates(each.scope, each)
-            again = self._rules(each, shown, reader.trust(each.source, each.scope))
-            again = _unsettled(reader, again)
-            yield from _let_go(reader, again, each, shown)
-            yield from changes_for(again, each, shown, now=self._storage.clock())
-            yield from self._retell(reader, again, each, shown)
 
 
 def _under_its_id(reader: Reader, known: Identity, claim: Claim) -> Claim:
@@ -237,50 +207,17 @@ def _under_its_id(reader: Reader, known: Identity, claim: Claim) -> Claim:
     return replace(claim, id=known.id)
 
 
-def _unsettled(reader: Reader, decision: WriteDecision) -> WriteDecision:
-    """The decision without contradicting what took a known claim's place before it was taken back and said again."""
-    known = reader.resolve(decision.target) if decision.target and decision.relations else None
-    if known is None or decision.action != Action.UPDATE:
-        return decision
-    over = [edge.src for edge in reader.edges_in([known.pk]) if edge.relation == Relation.SUPERSEDES]
-    ids = {each.id for each in reader.identities(over).values()}
-    kept = (pair for pair in decision.relations if pair[0] != Relation.CONTRADICTS or pair[1] not in ids)
-    return replace(decision, relations=tuple(kept))
+def _id_for(reader: Reader, known: Identity, decision: WriteDecision) -> str:
+    """The id for a claim whose own is in use: that of the claim it joins, else a new one.
 
-
-def _let_go(
-    reader: Reader, decision: WriteDecision, claim: Claim, candidates: Iterable[Candidate]
-) -> Iterator[Change]:
-    """A claim that comes back from another date on takes nobody's place but as is decided now."""
-    for each in candidates:
-        back = each.claim.id == decision.target and each.withdrawn(claim.since)
-        known = reader.resolve(each.claim.id) if back and claim.since != each.claim.since else None
-        if known is not None and decision.action == Action.UPDATE:
-            yield from _without_places(reader, known)
-            yield from _not_ended_before(reader, known, claim.since)
-
-
-def _not_ended_before(reader: Reader, known: Identity, since: float) -> Iterator[Change]:
-    """What took a claim's place before it comes back does so no longer."""
-    over = {edge.src: edge for edge in reader.edges_in([known.pk]) if edge.relation == Relation.SUPERSEDES}
-    ids = reader.identities(over)
-    for pk, claim in reader.claims(over).items():
-        at = over[pk].at
-        if (claim.since if at is None else from_micros(at)) <= since:
-            yield Unlink(ids[pk].id, known.id, Relation.SUPERSEDES)
-
-
-def _without_places(reader: Reader, known: Identity) -> Iterator[Change]:
-    """Whom a claim superseded is superseded by whoever superseded the claim itself."""
-    below = [edge.dst for edge in reader.edges_out([known.pk]) if edge.relation == Relation.SUPERSEDES]
-    above = [edge for edge in reader.edges_in([known.pk]) if edge.relation == Relation.SUPERSEDES]
-    ids = reader.identities([*below, *(edge.src for edge in above)])
-    for under in below:
-        yield Unlink(known.id, ids[under].id, Relation.SUPERSEDES)
-        for over in above:
-            if over.src != under:
-                at = None if over.at is None else from_micros(over.at)
-                yield Link(Edge(ids[over.src].id, ids[under].id, Relation.SUPERSEDES), at)
+    Raises InvalidClaim if its own names a claim that was put out of use.
+    """
+    old = reader.claims([known.pk])[known.pk]
+    joins = decision.target if decision.action in (Action.UPDATE, Action.NONE) else None
+    used = old.status in _MAY_SHARE or not reader.assertions([known.pk])
+    if joins != known.id and not used:
+        raise InvalidClaim(f"the id {known.id!r} names a claim that is out of use; store it under a new id")
+    return joins or str(uuid4())
 
 
 def _noted(changes: Iterable[Change], made: list[Change]) -> Iterator[Change]:

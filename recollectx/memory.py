@@ -350,7 +350,7 @@ class Memory:
                 if any(assertion.source == source for _, assertion in assertions):
                     taken.append(ids[pk].id)
                     yield Retract(ids[pk].id, source)
-                    yield from self._intake().leave(reader, ids[pk])
+                    yield from self._intake().retelling.left(reader, ids[pk])
 
         self.storage.apply(plan, cause="retract")
         return taken

@@ -6,6 +6,7 @@ import pytest
 from conftest import DAY, START, home
 
 from recollectx import Memory, Status
+from recollectx.claims import Assertion, Claim
 
 
 @pytest.fixture
@@ -46,7 +47,7 @@ def test_what_is_said_again_after_another_value_holds_from_then_on(memory):
     assert sum(assertion.times for assertion in told) == 6
 
 
-def said(memory, claim):
+def said(memory: Memory, claim: Claim) -> list[Assertion]:
     return memory.explain(claim.id)["assertions"]
 
 
@@ -141,6 +142,62 @@ def test_a_value_that_comes_back_by_a_rumour_takes_nobodys_place(trusted):
     trusted.retract("ana", rome)
     say(trusted, "Rome", 3, "a rumour")
     assert on(trusted, 1, 4, 6) == [["Oslo"], ["Oslo", "Rome"], ["Oslo", "Rome"]]
+
+
+def test_a_rumour_that_brings_back_a_value_of_the_same_date_takes_nobodys_place_either(trusted):
+    say(trusted, "Oslo", 0)
+    rome = say(trusted, "Rome", 5)
+    trusted.retract("ana", rome)
+    assert say(trusted, "Rome", 5, "a rumour") == rome
+    assert on(trusted, 4, 6) == [["Oslo"], ["Oslo", "Rome"]]
+    assert disputes(trusted) == {frozenset(("Oslo", "Rome"))}
+
+
+def test_what_others_say_keeps_its_words_when_a_source_takes_its_own_back(memory):
+    rome = say(memory, "Rome", 0)
+    oslo = say(memory, "Oslo", 2)
+    turn = {"speaker": "Ana", "text": "Well, I live in Oslo.", "time": START + 3 * DAY, "session": "tea"}
+    memory.remember([turn])
+    memory.retract("ana", oslo)
+    (left,) = said(memory, memory.get(oslo))
+    assert (left.source, left.span, left.session) == ("Ana", "I live in Oslo", "tea")
+    assert memory.get(rome).status == Status.ACTIVE
+
+
+def test_taking_back_a_word_among_others_retracts_only_that(memory):
+    rome = say(memory, "Rome", 0)
+    say(memory, "Rome", 3, "bob")
+    memory.retract("ana", rome)
+    assert on(memory, 1, 4) == [[], ["Rome"]]
+    assert [event.kind for event in memory.history.timeline()].count("retract") == 1
+
+
+def test_what_was_said_very_often_comes_back_after_a_value_told_late(memory):
+    for day in range(150):
+        say(memory, "Oslo", day)
+    say(memory, "Rome", 20)
+    assert on(memory, 1, 20, 149) == [["Oslo"], ["Rome"], ["Oslo"]]
+
+
+def test_a_date_set_by_hand_is_when_its_source_says_that_it_began(memory):
+    oslo = say(memory, "Oslo", 5)
+    say(memory, "Oslo", 1, "bob")
+    memory.update(oslo, valid_from=START)
+    say(memory, "Rome", 3)
+    assert {each.source for each in said(memory, memory.get(oslo))} == {"ana", "bob"}
+
+
+def test_all_that_was_said_can_be_said_again_under_its_old_ids(trusted):
+    told = [
+        home("Rome", "ana", valid_from=START + 2 * DAY),
+        home("Rome", "a rumour", valid_from=START + 3 * DAY),
+        home("Oslo", "ana", valid_from=START + 6 * DAY),
+    ]
+    trusted.store_many(told)
+    trusted.retract("ana")
+    results = trusted.store_many(told)
+    assert [trusted.get(each.claim_id).object for each in results] == ["Rome", "Rome", "Oslo"]
+    assert on(trusted, 2.5, 5, 7) == [["Rome"], ["Rome"], ["Oslo"]]
 
 
 def test_taking_back_what_was_between_two_values_leaves_their_order(trusted):

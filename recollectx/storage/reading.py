@@ -14,6 +14,7 @@ from sqlalchemy import BindParameter, Connection, and_, bindparam, exists, func,
 from sqlalchemy.orm import aliased
 from sqlalchemy.sql import Executable
 
+from recollectx.candidates import Candidate
 from recollectx.claims import (
     CURRENT,
     GLOBAL,
@@ -42,7 +43,6 @@ from recollectx.db.tables import (
     TrustRow,
     VectorRow,
 )
-from recollectx.deciding import Candidate
 from recollectx.edges import Edge, Relation
 from recollectx.errors import InvalidClaim
 from recollectx.instants import from_micros, to_micros
@@ -210,6 +210,9 @@ _RIVALS = _ALIKE.where(
     TextRow.slot == bindparam("slot"),
     or_(_USED, and_(RevisionRow.status == Status.SUPERSEDED, RevisionRow.valid_to > bindparam("since"))),
 )
+_EVER_SAID = select(AssertionRow.pk).where(AssertionRow.claim == bindparam("claim")).limit(1)
+_SAID_BY = _EVER_SAID.where(AssertionRow.source == bindparam("source"))
+_SAID_BY_NOBODY = _EVER_SAID.where(AssertionRow.source.is_(None))
 _STATED = select(RevisionRow.stated_to).where(
     RevisionRow.claim == bindparam("claim"), RevisionRow.tx_to.is_(None)
 )
@@ -412,6 +415,12 @@ class Reader:
             for pk in dict.fromkeys(pks)
             if pk in claims and claims[pk].scope == scope
         ]
+
+    def has_said(self, source: str | None, pk: int) -> bool:
+        """Whether `source` stands behind a claim, or ever did."""
+        if source is None:
+            return any(self._rows(_SAID_BY_NOBODY, claim=pk))
+        return any(self._rows(_SAID_BY, claim=pk, source=source))
 
     def stated_to(self, pk: int) -> int | None:
         """The end of validity that was stated of a claim (microseconds), whatever superseded it."""

@@ -680,8 +680,10 @@ def _wording(claim: Claim) -> tuple[str, ...]:
 def _united(old: Assertion, new: Assertion) -> Assertion:
     """One source saying it again: evidence united, the greater confidence, the latest time.
 
-    Of more than MAX_EVIDENCE pieces, or MAX_DATES, the latest count; the earlier ones stay in history.
+    Of more than MAX_EVIDENCE pieces the latest count, and of more than MAX_DATES the first and the latest; the others
+    stay in history.
     """
+    dates = tuple(sorted({*old.dates, *new.dates}))
     return Assertion(
         source=old.source,
         confidence=max(old.confidence, new.confidence),
@@ -690,7 +692,7 @@ def _united(old: Assertion, new: Assertion) -> Assertion:
         span=new.span or old.span,
         session=new.session or old.session,
         times=min(old.times + new.times, MAX_COUNT),
-        dates=tuple(sorted({*old.dates, *new.dates}))[-MAX_DATES:],
+        dates=dates[:1] + dates[1:][1 - MAX_DATES :],
     )
 
 
