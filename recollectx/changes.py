@@ -90,7 +90,7 @@ class Retire:
 
 @dataclass(frozen=True, slots=True)
 class Restore:
-    """Bring a retired claim back, valid as long as was stated."""
+    """Bring a claim back as what it was when it was last in use, valid as long as was stated."""
 
     claim_id: str
 

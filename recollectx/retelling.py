@@ -48,7 +48,7 @@ class Retelling:
                     yield Reinforce(old.id, kept, replace=True)
                 elif later:
                     yield Retract(old.id, voice.source)
-                anew += [_told(old, voice, date) for date in later]
+                anew += [_told(reader, old, voice, date) for date in later]
         yield from self._tell(reader, anew)
 
     def left(self, reader: Reader, known: Identity) -> Iterator[Change]:
@@ -67,7 +67,8 @@ class Retelling:
         yield from _give_up(reader, known)
         for voice in voices:
             yield Retract(known.id, voice.source, settle=voice is voices[-1])
-        yield from self._tell(reader, [_told(claim, voice, date) for voice in voices for date in voice.dates])
+        anew = [_told(reader, claim, voice, date) for voice in voices for date in voice.dates]
+        yield from self._tell(reader, anew)
 
     def _tell(self, reader: Reader, told: Iterable["_Told"]) -> Iterator[Change]:
         for each in sorted(told, key=lambda each: each.claim.since):
@@ -85,8 +86,9 @@ class _Told:
     span: str | None
 
 
-def _told(old: SemanticClaim, voice: Assertion, date: float) -> _Told:
+def _told(reader: Reader, old: SemanticClaim, voice: Assertion, date: float) -> _Told:
     """What a source said of `old`, as a claim of its own from one of its dates on."""
+    known = reader.resolve(old.id)
     claim = replace(
         old,
         id=str(uuid4()),
@@ -97,7 +99,7 @@ def _told(old: SemanticClaim, voice: Assertion, date: float) -> _Told:
         position=old.position if voice.session == old.session else None,
         last_reinforced_at=voice.said_at,
         support_count=1,
-        status=Status.ACTIVE,
+        status=Status.ACTIVE if known is None else reader.was(known.pk),
         valid_from=date,
         valid_to=None if old.status == Status.SUPERSEDED else old.valid_to,
     )

@@ -223,6 +223,24 @@ def test_the_older_value_is_current_again_when_the_newer_falls(memory, take_back
     assert (after.status, after.valid_to, after.confidence) == (Status.ACTIVE, None, 0.8)
 
 
+@pytest.mark.parametrize("state", ["hypothesis", "completed"])
+def test_what_comes_back_is_what_it_was(memory, state):
+    old = memory.store(home("Porto", "ana", status=state)).claim_id
+    new = memory.store(home("Braga", "ana", created_at=START + DAY)).claim_id
+    late = memory.store(home("Faro", "ana", created_at=START - DAY, status=state)).claim_id
+    memory.forget(new)
+    assert (status(memory, old), status(memory, late)) == (state, Status.SUPERSEDED)
+    memory.forget(old)
+    assert status(memory, late) == state
+    memory.forget(late)
+    assert (memory.restore(late).action, status(memory, late)) == ("UPDATE", state)
+    memory.store(home("Porto", "ana", subject="Ines", status=state))
+    memory.store(home("Porto", "ana", subject="Ines", created_at=START + 5 * DAY))
+    memory.store(home("Braga", "ana", subject="Ines", created_at=START + 2 * DAY))
+    again = [claim.status for claim in memory.retrieve(entities=[]) if claim.subject == "Ines"]
+    assert again == [state]
+
+
 def test_what_fell_is_looked_through_in_a_chain_of_values(memory):
     old, middle = two_homes(memory)
     last = memory.store(home("Faro", "ana", created_at=START + 5 * DAY)).claim_id

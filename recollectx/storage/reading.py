@@ -213,6 +213,12 @@ _RIVALS = _ALIKE.where(
 _EVER_SAID = select(AssertionRow.pk).where(AssertionRow.claim == bindparam("claim")).limit(1)
 _SAID_BY = _EVER_SAID.where(AssertionRow.source == bindparam("source"))
 _SAID_BY_NOBODY = _EVER_SAID.where(AssertionRow.source.is_(None))
+_WAS = (
+    select(RevisionRow.status)
+    .where(RevisionRow.claim == bindparam("claim"), _USED)
+    .order_by(RevisionRow.pk.desc())
+    .limit(1)
+)
 _STATED = select(RevisionRow.stated_to).where(
     RevisionRow.claim == bindparam("claim"), RevisionRow.tx_to.is_(None)
 )
@@ -421,6 +427,10 @@ class Reader:
         if source is None:
             return any(self._rows(_SAID_BY_NOBODY, claim=pk))
         return any(self._rows(_SAID_BY, claim=pk, source=source))
+
+    def was(self, pk: int) -> Status:
+        """What a claim is, or was when it was last in use; active if it never was."""
+        return next((Status(row.status) for row in self._rows(_WAS, claim=pk)), Status.ACTIVE)
 
     def stated_to(self, pk: int) -> int | None:
         """The end of validity that was stated of a claim (microseconds), whatever superseded it."""

@@ -429,8 +429,8 @@ class Writer:
 
     def _restore(self, change: ch.Restore) -> None:
         pk, scope = self._find(change.claim_id)
-        n = self._log("restore", scope, pk, detail=Status.ACTIVE)
-        self._stand(pk, Status.ACTIVE, self._live_revision(pk).stated_to, n)
+        row, status = self._live_revision(pk), self.reader.was(pk)
+        self._stand(pk, status, row.stated_to, self._log("restore", scope, pk, detail=status))
 
     def _correct(self, change: ch.Correct) -> None:
         pk, scope = self._find(change.claim_id)
