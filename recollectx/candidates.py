@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from recollectx.claims import CURRENT, Assertion, Claim, Status
-from recollectx.text import fold_claim
+from recollectx.claims import CURRENT, Assertion, Claim, SemanticClaim, Status
+from recollectx.text import fold_claim, slot
 
 
 class Word(Enum):
@@ -71,3 +71,19 @@ class Candidate:
 def says_the_same(one: Claim, other: Claim) -> bool:
     """Whether two claims are one: equal facts, or the very same episode."""
     return one.type == other.type and fold_claim(one) == fold_claim(other)
+
+
+def of_one_thing(one: Claim, other: Claim) -> bool:
+    """Whether two claims give a value to the same thing."""
+    return (
+        isinstance(one, SemanticClaim)
+        and isinstance(other, SemanticClaim)
+        and bool(one.subject)
+        and slot(one) == slot(other)
+    )
+
+
+def overlap(one: Claim, other: Claim) -> bool:
+    """Whether two claims hold at one time, as far as their dates say."""
+    ends = [end for end in (one.valid_to, other.valid_to) if end is not None]
+    return not ends or max(one.since, other.since) < min(ends)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import uuid4
 
-from recollectx.candidates import says_the_same
+from recollectx.candidates import of_one_thing, overlap, says_the_same
 from recollectx.changes import (
     Action,
     Change,
@@ -33,7 +33,6 @@ from recollectx.reach import find
 from recollectx.storage.memory_store import MemoryStore
 from recollectx.storage.reading import Identity, Reader
 from recollectx.storage.undoing import cause_of, claims_of, scopes_of
-from recollectx.text import slot
 
 REASON = "correction_reason"
 
@@ -124,7 +123,7 @@ class Correcting:
         def before(reader: Reader) -> Iterator[Change]:
             known, present = _usable(reader, self._scope, old_id, "correct")
             _differs(present, new)
-            if _one_slot(present, new):
+            if of_one_thing(present, new):
                 found = _Places.of(reader, known.pk)
                 places.below, places.above = found.below, found.above
             yield Correct(known.id)
@@ -208,9 +207,9 @@ class Correcting:
             return
         for each in reader.candidates(self._scope, claim, rivals=True):
             rival = each.claim
-            if rival.id == claim.id or rival.status not in CURRENT or not _one_slot(claim, rival):
+            if rival.id == claim.id or rival.status not in CURRENT or not of_one_thing(claim, rival):
                 continue
-            if not says_the_same(claim, rival) and _overlap(claim, rival):
+            if not says_the_same(claim, rival) and overlap(claim, rival):
                 yield Link(Edge(claim.id, rival.id, Relation.CONTRADICTS))
 
     def undo(self, tx: int) -> Undone:
@@ -256,20 +255,6 @@ def _usable(reader: Reader, scope: str, claim_id: str, verb: str) -> tuple[Ident
 def _differs(old: Claim, new: Claim) -> None:
     if says_the_same(old, new):
         raise InvalidClaim(f"that says the same as claim {old.id}; use update to change its other fields")
-
-
-def _one_slot(one: Claim, other: Claim) -> bool:
-    return (
-        isinstance(one, SemanticClaim)
-        and isinstance(other, SemanticClaim)
-        and bool(one.subject)
-        and slot(one) == slot(other)
-    )
-
-
-def _overlap(one: Claim, other: Claim) -> bool:
-    ends = [end for end in (one.valid_to, other.valid_to) if end is not None]
-    return not ends or max(one.since, other.since) < min(ends)
 
 
 def _superseded(reader: Reader, known: Identity) -> bool:

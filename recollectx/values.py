@@ -12,11 +12,10 @@ then, and a rumour moves nobody's date.
 from collections.abc import Iterable, Sequence
 from math import inf
 
-from recollectx.candidates import Candidate, Word, says_the_same
+from recollectx.candidates import Candidate, Word, of_one_thing, says_the_same
 from recollectx.changes import Action, WriteDecision
 from recollectx.claims import Claim, SemanticClaim
 from recollectx.edges import Relation
-from recollectx.text import slot
 
 SUPERSEDED_BY = "superseded by"
 """In the relations of a decision: the known claim is the src of a supersedes edge, and ends the new one's time."""
@@ -30,7 +29,7 @@ def among_values(claim: SemanticClaim, candidates: Sequence[Candidate], trust: f
     """The decision on a value among the known values of the same thing. trust: in the source of `claim`."""
     word = {each.claim.id: each.word(claim.source, trust) for each in candidates}
     same = [each for each in candidates if says_the_same(each.claim, claim)]
-    rivals = [each for each in candidates if _is_rival(each.claim, claim)]
+    rivals = [each for each in candidates if of_one_thing(each.claim, claim) and each not in same]
     hearsay = [each for each in same if each.stands() and each.sources and word[each.claim.id] == Word.LESS]
     later = [each for each in rivals if each.claim.since > claim.since and word[each.claim.id] in _ENDS]
 
@@ -71,13 +70,3 @@ def _nearest(claim: Claim, same: Iterable[Candidate]) -> Candidate | None:
     then = next((each for each in same if each.in_force(claim.since)), None)
     after = [each for each in same if each.claim.since > claim.since]
     return then or min(after, key=lambda each: each.claim.since, default=None)
-
-
-def _is_rival(known: Claim, claim: Claim) -> bool:
-    """Whether `known` is another value of the same thing."""
-    return (
-        isinstance(known, SemanticClaim)
-        and isinstance(claim, SemanticClaim)
-        and slot(known) == slot(claim)
-        and not says_the_same(known, claim)
-    )
