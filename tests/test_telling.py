@@ -1,9 +1,12 @@
 """Values told late, again, by others, or taken back: each takes its place in time by the word of whoever knows best."""
 
+from functools import lru_cache
 from itertools import count
 
 import pytest
 from conftest import DAY, START, home
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from recollectx import Memory, Status
 from recollectx.claims import Assertion, Claim
@@ -200,6 +203,32 @@ def test_all_that_was_said_can_be_said_again_under_its_old_ids(trusted):
     assert on(trusted, 2.5, 5, 7) == [["Rome"], ["Rome"], ["Oslo"]]
 
 
+shared = lru_cache(lambda: Memory.open(":memory:"))
+scopes = count()
+PLACES, SOURCES = ("Oslo", "Rome", "Bern"), ("ana", "bob", "a rumour")
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(PLACES), st.integers(0, 9), st.sampled_from(SOURCES)),
+        min_size=2,
+        max_size=7,
+    ),
+    st.sampled_from(SOURCES),
+)
+def test_whatever_several_sources_say_can_be_taken_back_and_said_again(told, source):
+    memory = Memory(shared().storage, scope=f"example {next(scopes)}")
+    memory.trust("a rumour", 0.2)
+    claims = [home(place, who, valid_from=START + day * DAY) for place, day, who in told]
+    memory.store_many(claims)
+    memory.retract(source)
+    left = [voice for claim in memory.retrieve(status=list(Status)) for voice in said(memory, claim)]
+    assert all(voice.source != source for voice in left)
+    results = memory.store_many(claims)
+    assert [memory.get(each.claim_id).object for each in results] == [place for place, _, _ in told]
+
+
 def test_taking_back_what_was_between_two_values_leaves_their_order(trusted):
     say(trusted, "Rome", 0)
     oslo = say(trusted, "Oslo", 2)
@@ -217,7 +246,6 @@ def test_the_order_in_which_the_same_things_are_told_does_not_matter(path):
         ("Rome", 8, "ana"),
         ("Bern", 9, "ana"),
     ]
-    scopes = count()
     seen = set()
     with Memory.open(path) as opened:
         for first in range(len(told)):
