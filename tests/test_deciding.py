@@ -405,6 +405,6 @@ def test_a_store_looks_at_no_more_claims_when_many_share_a_subject(memory):
 
 def test_what_is_said_to_begin_later_is_not_recalled_before(memory, clock):
     memory.store(fact("sweet", "ana", valid_from=clock.now + 9 * DAY))
-    assert memory.retrieve() == []
+    assert memory.retrieve() == list(memory.history.snapshot(clock.now)) == []
     clock.now += 10 * DAY
     assert memory.count() == 1
