@@ -5,7 +5,7 @@ from itertools import count
 
 import pytest
 from conftest import DAY, START, home
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from recollectx import Memory, Status
@@ -216,6 +216,18 @@ PLACES, SOURCES = ("Oslo", "Rome", "Bern"), ("ana", "bob", "a rumour")
         max_size=7,
     ),
     st.sampled_from(SOURCES),
+)
+@example(
+    [
+        ("Oslo", 2, "bob"),
+        ("Bern", 4, "a rumour"),
+        ("Rome", 6, "a rumour"),
+        ("Bern", 0, "ana"),
+        ("Bern", 0, "bob"),
+        ("Oslo", 2, "a rumour"),
+        ("Rome", 2, "bob"),
+    ],
+    "a rumour",
 )
 def test_whatever_several_sources_say_can_be_taken_back_and_said_again(told, source):
     memory = Memory(shared().storage, scope=f"example {next(scopes)}")
