@@ -107,6 +107,13 @@ def _episode(claim: Claim, same: Sequence[Candidate]) -> WriteDecision:
     return WriteDecision(Action.NONE, "this very episode is known, and was forgotten", same[0].claim.id)
 
 
+def checked(decision: object) -> WriteDecision:
+    """What a decider answered, InvalidSetting if that is no decision."""
+    if not isinstance(decision, WriteDecision):
+        raise InvalidSetting(f"the decider answered {decision!r}; return a WriteDecision")
+    return decision
+
+
 def changes_for(
     decision: WriteDecision,
     claim: Claim,
@@ -117,11 +124,8 @@ def changes_for(
 ) -> list[Change]:
     """The changes that carry out `decision`.
 
-    Raises InvalidSetting if the decision is none, NotFound if it names a claim outside `candidates`: deciders choose
-    among what they were shown.
+    Raises NotFound if it names a claim outside `candidates`: deciders choose among what they were shown.
     """
-    if not isinstance(decision, WriteDecision):
-        raise InvalidSetting(f"the decider answered {decision!r}; return a WriteDecision")
     known = {candidate.claim.id: candidate for candidate in candidates}
     joins = decision.action in (Action.UPDATE, Action.NONE)
     named = {other for _, other in decision.relations} | ({decision.target or ""} if joins else set())

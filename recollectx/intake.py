@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from recollectx.changes import Action, Change, Link, WriteDecision, WriteResult
 from recollectx.claims import CURRENT, Claim, SemanticClaim, Status
-from recollectx.deciding import Decider, RuleDecider, changes_for
+from recollectx.deciding import Decider, RuleDecider, changes_for, checked
 from recollectx.edges import Edge, Relation
 from recollectx.errors import InvalidClaim
 from recollectx.policies.base import Decision, PolicyLike, decide, describe
@@ -183,7 +183,7 @@ class Intake:
         if known is not None:
             claim = _under_its_id(reader, known, claim)
         candidates = reader.candidates(claim.scope, claim, rivals=self._has_rivals(claim))
-        decision = self._decider(claim, candidates, reader.trust(claim.source, claim.scope))
+        decision = checked(self._decider(claim, candidates, reader.trust(claim.source, claim.scope)))
         decision = undisputed(reader, decision if around is None else around.amend(decision))
         if known is not None:
             claim = replace(claim, id=_id_for(reader, known, decision))

@@ -361,6 +361,13 @@ def test_a_decider_may_only_choose_among_what_it_was_shown(path):
         assert memory.count() == 0
 
 
+def test_a_decider_that_answers_something_else_is_told_what_to_return(path):
+    with Memory.open(path, decider=lambda claim, candidates, trust: None) as memory:
+        with pytest.raises(InvalidSetting, match="WriteDecision"):
+            memory.store(fact("sweet"))
+        assert memory.count() == 0
+
+
 def test_a_relation_to_an_unknown_claim_writes_nothing(path):
     def guess(claim, candidates, trust):
         return WriteDecision(Action.ADD, "a guess", relations=(("supports", "nowhere"),))

@@ -208,7 +208,7 @@ scopes = count()
 PLACES, SOURCES = ("Oslo", "Rome", "Bern"), ("ana", "bob", "a rumour")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     st.lists(
         st.tuples(st.sampled_from(PLACES), st.integers(0, 9), st.sampled_from(SOURCES)),
