@@ -14,6 +14,7 @@ from sqlalchemy import BindParameter, Connection, and_, bindparam, exists, func,
 from sqlalchemy.orm import aliased
 from sqlalchemy.sql import Executable
 
+from recollectx.candidates import Candidate
 from recollectx.claims import (
     CURRENT,
     GLOBAL,
@@ -42,7 +43,6 @@ from recollectx.db.tables import (
     TrustRow,
     VectorRow,
 )
-from recollectx.deciding import Candidate
 from recollectx.edges import Edge, Relation
 from recollectx.errors import InvalidClaim
 from recollectx.instants import from_micros, to_micros
@@ -164,6 +164,7 @@ _ASSERTIONS = (
         AssertionRow.said_at,
         AssertionRow.session,
         AssertionRow.times,
+        AssertionRow.dates,
     )
 )
 _EDGE = select(
@@ -208,6 +209,18 @@ _SAID = _ALIKE.where(
 _RIVALS = _ALIKE.where(
     TextRow.slot == bindparam("slot"),
     or_(_USED, and_(RevisionRow.status == Status.SUPERSEDED, RevisionRow.valid_to > bindparam("since"))),
+)
+_EVER_SAID = select(AssertionRow.pk).where(AssertionRow.claim == bindparam("claim")).limit(1)
+_SAID_BY = _EVER_SAID.where(AssertionRow.source == bindparam("source"))
+_SAID_BY_NOBODY = _EVER_SAID.where(AssertionRow.source.is_(None))
+_WAS = (
+    select(RevisionRow.status)
+    .where(RevisionRow.claim == bindparam("claim"), _USED)
+    .order_by(RevisionRow.pk.desc())
+    .limit(1)
+)
+_STATED = select(RevisionRow.stated_to).where(
+    RevisionRow.claim == bindparam("claim"), RevisionRow.tx_to.is_(None)
 )
 _TRUST = select(TrustRow.source, TrustRow.level, TrustRow.scope).where(
     TrustRow.source.in_(_KEYS),
@@ -401,11 +414,27 @@ class Reader:
         claims, assertions = self.claims(pks), self.assertions(pks)
         return [
             Candidate(
-                claims[pk], {voice.source: self.trust(voice.source, scope) for _, voice in assertions[pk]}
+                claims[pk],
+                {voice.source: self.trust(voice.source, scope) for _, voice in assertions[pk]},
+                tuple(voice for _, voice in assertions[pk]),
             )
             for pk in dict.fromkeys(pks)
             if pk in claims and claims[pk].scope == scope
         ]
+
+    def has_said(self, source: str | None, pk: int) -> bool:
+        """Whether `source` stands behind a claim, or ever did."""
+        if source is None:
+            return any(self._rows(_SAID_BY_NOBODY, claim=pk))
+        return any(self._rows(_SAID_BY, claim=pk, source=source))
+
+    def was(self, pk: int) -> Status:
+        """What a claim is, or was when it was last in use; active if it never was."""
+        return next((Status(row.status) for row in self._rows(_WAS, claim=pk)), Status.ACTIVE)
+
+    def stated_to(self, pk: int) -> int | None:
+        """The end of validity that was stated of a claim (microseconds), whatever superseded it."""
+        return next((row.stated_to for row in self._rows(_STATED, claim=pk)), None)
 
     def trust(self, source: str | None, scope: str) -> float:
         """How far `source` is trusted in `scope`, in [0, 1]; 1 unless something else was said."""
@@ -494,6 +523,7 @@ def assertion_from(row: Any) -> Assertion:
             "span": row.span,
             "session": row.session,
             "times": row.times,
+            "dates": tuple(map(from_micros, json.loads(row.dates))) if row.dates else (),
         },
     )
 
