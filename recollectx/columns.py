@@ -189,8 +189,8 @@ class Columns:
 
     def direction(self, vector: Vector) -> Vector:
         """The vector at length 1, checked against the dimension of those kept."""
-        directions: NDArray[np.float32] = self._directions(np.asarray(vector)[None])
-        return directions[0]
+        directed: Vector = self._directions(np.asarray(vector)[None])[0]
+        return directed
 
     def _directions(self, vectors: Any) -> NDArray[np.float32]:
         given, matrix = np.asarray(vectors, np.float64), self.column.get("vector")
@@ -243,7 +243,7 @@ class Columns:
         placed = [turns[turn] if turn >= 0 else (None, None) for turn in old["turn"][living].tolist()]
         self.column["turn"][: self.used] = self.turns.numbers(*zip(*placed, strict=True)) if placed else ()
 
-    def posting(self, word: str) -> tuple[Rows, NDArray[np.int32]]:
+    def posting(self, word: str) -> tuple[Rows, Rows]:
         """The living rows that hold the word, in order, and how often each does."""
         rows, counts = self._words.of(word)
         if len(self) == self.used:
