@@ -7,13 +7,14 @@ of them arrives; a row without one holds zeros there and False in "embedded".
 
 import json
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recollectx.postings import Postings
+from recollectx.postings import Postings, numbering
 from recollectx.text import tokens
 from recollectx.turns import Turns
 
@@ -79,8 +80,8 @@ class Columns:
     """
 
     def __init__(self) -> None:
-        self.labels: dict[str, dict[str | None, int]] = {
-            name: {} for name in ("type", "category", "status", "session")
+        self.labels: dict[str, defaultdict[str | None, int]] = {
+            name: numbering({}) for name in ("type", "category", "status", "session")
         }
         self._clear(_FIRST_CAPACITY)
 
@@ -162,7 +163,7 @@ class Columns:
         ends = [math.inf if value is None else value for value in fields.valid_to]
         columns["valid_to"][at] = np.array(ends) / _MICROS
         for name, labels in self.labels.items():
-            columns[name][at] = [labels.setdefault(value, len(labels)) for value in getattr(fields, name)]
+            columns[name][at] = list(map(labels.__getitem__, getattr(fields, name)))
         columns["turn"][at] = self.turns.numbers(fields.session, fields.position)
         columns["alive"][at] = True
         self.metadata.update(
@@ -193,14 +194,14 @@ class Columns:
         return directed
 
     def _directions(self, vectors: Any) -> NDArray[np.float32]:
-        given, matrix = np.asarray(vectors, np.float64), self.column.get("vector")
+        given, matrix = np.asarray(vectors, np.float32), self.column.get("vector")
         if given.ndim != 2 or (matrix is not None and given.shape[1] != matrix.shape[1]):
             shape = "(dimension,)" if matrix is None else f"{matrix.shape[1:]} like the others of its scope"
             raise ValueError(f"a vector must have shape {shape}, got {given.shape[1:]}")
-        lengths = np.sqrt(np.einsum("ij,ij->i", given, given))
+        lengths = np.sqrt(np.einsum("ij,ij->i", given, given, dtype=np.float64))
         for length in lengths[~((lengths > 0) & (lengths < math.inf))].tolist():
             raise ValueError(f"a vector must be finite and not zero, got one of length {length}")
-        directions: NDArray[np.float32] = (given / lengths[:, None]).astype(np.float32)
+        directions: NDArray[np.float32] = given * (1 / lengths).astype(np.float32)[:, None]
         return directions
 
     def _embed(self, rows: Rows, directions: NDArray[np.float32]) -> None:

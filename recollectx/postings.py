@@ -7,9 +7,12 @@ are never more than a few, and adding a row costs about the same however many th
 import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+Name = TypeVar("Name")
 
 _NAME_BYTES = 150
 _TIMES_BITS, _ROW_BITS = 8, 31
@@ -23,7 +26,7 @@ class Postings:
     """The rows of every name. Not for use by two threads at once."""
 
     def __init__(self) -> None:
-        self._numbers = _numbering({})
+        self._numbers: defaultdict[str, int] = numbering({})
         # Sorted numbers made of the number of the name, the row and how often the row holds the name.
         self._runs: list[NDArray[np.int64]] = []
 
@@ -73,7 +76,7 @@ class Postings:
         parts = [(run >> _NAME, moved[run >> _TIMES_BITS & _ROW], run & _MOST) for run in self._runs]
         held = np.unique(np.concatenate([number[row >= 0] for number, row, _ in parts] or [_NOTHING]))
         names = self.names()
-        self._numbers = _numbering({names[number]: at for at, number in enumerate(held.tolist())})
+        self._numbers = numbering({names[number]: at for at, number in enumerate(held.tolist())})
         self._runs = []
         for number, row, times in parts:
             kept = row >= 0
@@ -85,6 +88,6 @@ class Postings:
 _NOTHING = np.zeros(0, np.int64)
 
 
-def _numbering(known: dict[str, int]) -> defaultdict[str, int]:
+def numbering(known: dict[Name, int]) -> defaultdict[Name, int]:
     """A dict that gives every new key the next number."""
     return defaultdict(itertools.count(len(known)).__next__, known)

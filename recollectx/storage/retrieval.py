@@ -96,7 +96,7 @@ class _Batch:
         for row in reader.rows_in(_SOURCES, (row.pk for row in found)):
             sources[row.claim].append(row.source)
         self.found = found
-        self.rows = [Row._make((*row[:_STORED], sources.get(row.pk, ()))) for row in found]
+        self.rows = [Row._make((*row[:_STORED], sources.get(row[0], ()))) for row in found]
         blobs = [(at, row.vector) for at, row in enumerate(found) if row.vector is not None]
         self.embedded = [at for at, _ in blobs]
         self.vectors = np.zeros((0, 0), np.float32)
