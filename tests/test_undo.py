@@ -279,6 +279,14 @@ def test_undo_reaches_into_no_other_scope(memory):
     assert (memory.count(), other.last_tx()) == (1, 0)
 
 
+def test_taking_trust_back_stays_in_its_scope(memory):
+    memory.trust("ana", 0.2)
+    undone = memory.undo(memory.last_tx())
+    assert memory.last_tx() == undone.tx
+    with pytest.raises(ScopeError):
+        Memory(memory.storage, scope="elsewhere").undo(undone.tx)
+
+
 def test_the_doctor_finds_nothing_wrong_with_what_was_undone(memory, ids):
     for tx in range(last(memory), last(memory) - 5, -1):
         memory.undo(tx)

@@ -440,7 +440,9 @@ class Writer:
         turned = turns(self.conn, change.seq)
         named = self.reader.identities({pk for turn in turned for pk in turn.claims})
         detail = str(change.seq)
-        whole = self._log(KIND, None, None, detail=detail)
+        # Trust is about no claim that could tell the scope.
+        scopes = {turn.row.scope for turn in turned if turn.mapped is TrustRow}
+        whole = self._log(KIND, scopes.pop() if len(scopes) == 1 else None, None, detail=detail)
         logged = {pk: self._log(KIND, known.scope, pk, detail=detail) for pk, known in sorted(named.items())}
         for turn in turned:
             self._turn(turn)
