@@ -279,8 +279,11 @@ def test_undo_reaches_into_no_other_scope(memory):
     assert (memory.count(), other.last_tx()) == (1, 0)
 
 
-def test_taking_trust_back_stays_in_its_scope(memory):
-    memory.trust("ana", 0.2)
+@pytest.mark.parametrize(
+    "step", [lambda memory, _: memory.trust("eve", 0.2), lambda memory, ids: memory.confirm(ids["sweet"])]
+)
+def test_taking_back_what_is_about_no_claim_stays_in_its_scope(memory, ids, step):
+    step(memory, ids)
     undone = memory.undo(memory.last_tx())
     assert memory.last_tx() == undone.tx
     with pytest.raises(ScopeError):

@@ -50,7 +50,7 @@ from recollectx.storage.erasing import erase_rows, unembed_next, unquote
 from recollectx.storage.reading import RULE, Reader, StoredEdge, said_hash, slot_hash
 from recollectx.storage.standing import restand
 from recollectx.storage.tracing import insert_trace, traced_erasure, untrace
-from recollectx.storage.undoing import KIND, Turn, turns
+from recollectx.storage.undoing import KIND, Turn, scopes_of, turns
 from recollectx.text import tokens
 
 _TABLES = (
@@ -440,8 +440,8 @@ class Writer:
         turned = turns(self.conn, change.seq)
         named = self.reader.identities({pk for turn in turned for pk in turn.claims})
         detail = str(change.seq)
-        # Trust is about no claim that could tell the scope.
-        scopes = {turn.row.scope for turn in turned if turn.mapped is TrustRow}
+        # Where it turns nothing about a claim, as with trust, this entry alone tells the scope.
+        scopes = set() if named else scopes_of(self.conn, change.seq)
         whole = self._log(KIND, scopes.pop() if len(scopes) == 1 else None, None, detail=detail)
         logged = {pk: self._log(KIND, known.scope, pk, detail=detail) for pk, known in sorted(named.items())}
         for turn in turned:
