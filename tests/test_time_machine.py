@@ -186,8 +186,19 @@ class Machine(RuleBasedStateMachine):
     def pick(self, number: int) -> str:
         return list(self.now.all)[number % len(self.now.all)]
 
+    def pick_current(self, number: int) -> str:
+        """One in use, where there is one."""
+        current = self.now.current or list(self.now.all)
+        return current[number % len(current)]
+
     def some(self) -> bool:
         return bool(self.now.all)
+
+    def out_of_use(self) -> list[str]:
+        return [id for id in self.now.all if id not in self.now.current]
+
+    def contradicting(self) -> list[tuple[str, str]]:
+        return sorted(edge[:2] for edge in self.now.edges if edge[2] == "contradicts")
 
     def undoable(self) -> bool:
         return bool(self.past) and self.past[-1][0] not in self.erasures
@@ -261,30 +272,34 @@ class Machine(RuleBasedStateMachine):
         if derived:
             self.do(self.memory.relate, self.pick(premise), derived[which % len(derived)], "derives")
 
-    @rule(source=sources, which=st.none() | picks)
-    def retract(self, source: str | None, which: int | None) -> None:
-        one = None if which is None or not self.now.all else self.pick(which)
-        self.do(self.memory.retract, source, one)
+    @precondition(lambda self: self.now.said)
+    @rule(which=picks, whole=st.booleans())
+    def retract(self, which: int, whole: bool) -> None:
+        """Of one claim, or whatever a source said."""
+        said = sorted(self.now.said, key=repr)
+        claim, voice = said[which % len(said)]
+        self.do(self.memory.retract, voice.source, None if whole else claim)
 
     @precondition(some)
     @rule(which=picks)
     def forget(self, which: int) -> None:
-        self.do(self.memory.forget, self.pick(which))
+        self.do(self.memory.forget, self.pick_current(which))
 
-    @precondition(some)
+    @precondition(out_of_use)
     @rule(which=picks)
     def restore(self, which: int) -> None:
-        self.do(self.memory.restore, self.pick(which))
+        gone = self.out_of_use()
+        self.do(self.memory.restore, gone[which % len(gone)])
 
     @precondition(some)
     @rule(which=picks, new=objects | towns)
     def correct(self, which: int, new: str) -> None:
-        self.do(self.memory.correct, self.pick(which), new, reason="misheard")
+        self.do(self.memory.correct, self.pick_current(which), new, reason="misheard")
 
     @precondition(some)
     @rule(which=picks, new=objects | towns, at=st.none() | instants)
     def supersede(self, which: int, new: str, at: Instant | None) -> None:
-        self.do(self.memory.supersede, self.pick(which), new, at=at)
+        self.do(self.memory.supersede, self.pick_current(which), new, at=at)
 
     @rule(source=st.sampled_from(NAMED), level=shares)
     def trust(self, source: str, level: float) -> None:
@@ -293,12 +308,14 @@ class Machine(RuleBasedStateMachine):
     @precondition(some)
     @rule(which=picks)
     def confirm(self, which: int) -> None:
-        self.do(self.memory.confirm, self.pick(which))
+        self.do(self.memory.confirm, self.pick_current(which))
 
-    @precondition(some)
-    @rule(which=picks)
-    def settle_a_dispute(self, which: int) -> None:
-        self.do(self.memory.resolve, self.pick(which))
+    @precondition(contradicting)
+    @rule(which=picks, second=st.booleans())
+    def settle_a_dispute(self, which: int, second: bool) -> None:
+        pairs = self.contradicting()
+        keep, drop = pairs[which % len(pairs)][:: -1 if second else 1]
+        self.do(self.memory.resolve, keep, drop, reason="asked")
 
     @precondition(lambda self: len(self.now.all) > 2)
     @rule(which=picks)
