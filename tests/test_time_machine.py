@@ -197,8 +197,19 @@ class Machine(RuleBasedStateMachine):
     def out_of_use(self) -> list[str]:
         return [id for id in self.now.all if id not in self.now.current]
 
-    def contradicting(self) -> list[tuple[str, str]]:
-        return sorted(edge[:2] for edge in self.now.edges if edge[2] == "contradicts")
+    def edges(self, *relations: str) -> list[tuple[str, str, str]]:
+        """In an order that does not go by ids, which are new at each run."""
+        place = {id: at for at, id in enumerate(self.now.all)}
+        found = {edge[:3] for edge in self.now.edges if not relations or edge[2] in relations}
+        return sorted(found, key=lambda edge: (place[edge[0]], place[edge[1]], edge[2]))
+
+    def voices(self) -> list[tuple[str, str | None]]:
+        place = {id: at for at, id in enumerate(self.now.all)}
+        found = {(claim, voice.source) for claim, voice in self.now.said}
+        return sorted(found, key=lambda pair: (place[pair[0]], pair[1] or ""))
+
+    def contradicting(self) -> list[tuple[str, str, str]]:
+        return self.edges("contradicts")
 
     def undoable(self) -> bool:
         return bool(self.past) and self.past[-1][0] not in self.erasures
@@ -255,8 +266,8 @@ class Machine(RuleBasedStateMachine):
     @precondition(lambda self: self.now.edges)
     @rule(which=picks)
     def unrelate(self, which: int) -> None:
-        edges = sorted(self.now.edges, key=repr)
-        self.do(self.memory.unrelate, *edges[which % len(edges)][:3])
+        edges = self.edges()
+        self.do(self.memory.unrelate, *edges[which % len(edges)])
 
     @precondition(some)
     @rule(one=picks, two=picks, number=st.integers(0, 2), strength=shares)
@@ -276,9 +287,9 @@ class Machine(RuleBasedStateMachine):
     @rule(which=picks, whole=st.booleans())
     def retract(self, which: int, whole: bool) -> None:
         """Of one claim, or whatever a source said."""
-        said = sorted(self.now.said, key=repr)
-        claim, voice = said[which % len(said)]
-        self.do(self.memory.retract, voice.source, None if whole else claim)
+        said = self.voices()
+        claim, source = said[which % len(said)]
+        self.do(self.memory.retract, source, None if whole else claim)
 
     @precondition(some)
     @rule(which=picks)
@@ -314,7 +325,7 @@ class Machine(RuleBasedStateMachine):
     @rule(which=picks, second=st.booleans())
     def settle_a_dispute(self, which: int, second: bool) -> None:
         pairs = self.contradicting()
-        keep, drop = pairs[which % len(pairs)][:: -1 if second else 1]
+        keep, drop = pairs[which % len(pairs)][1::-1] if second else pairs[which % len(pairs)][:2]
         self.do(self.memory.resolve, keep, drop, reason="asked")
 
     @precondition(lambda self: len(self.now.all) > 2)
