@@ -52,7 +52,7 @@ from recollectx.storage.inheriting import contradicting, inherited
 from recollectx.storage.reading import RULE, Reader, StoredEdge, said_hash, slot_hash
 from recollectx.storage.standing import restand
 from recollectx.storage.tracing import insert_trace, traced_erasure, untrace
-from recollectx.storage.undoing import KIND, Turn, turns
+from recollectx.storage.undoing import KIND, Turn, scopes_of, turns
 from recollectx.text import tokens
 
 _TABLES = (
@@ -448,7 +448,9 @@ class Writer:
         turned = turns(self.conn, change.seq)
         named = self.reader.identities({pk for turn in turned for pk in turn.claims})
         detail = str(change.seq)
-        whole = self._log(KIND, None, None, detail=detail)
+        # Where it turns nothing about a claim, as with trust, this entry alone tells the scope.
+        scopes = set() if named else scopes_of(self.conn, change.seq)
+        whole = self._log(KIND, scopes.pop() if len(scopes) == 1 else None, None, detail=detail)
         logged = {pk: self._log(KIND, known.scope, pk, detail=detail) for pk, known in sorted(named.items())}
         for turn in turned:
             self._turn(turn)
