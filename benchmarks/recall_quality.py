@@ -39,9 +39,10 @@ STAGES = {
     "without neighbours": replace(DEFAULT, neighbours=0),
     "without session": replace(DEFAULT, session=0),
     "without speaker": replace(DEFAULT, speaker=0),
+    "without date": replace(DEFAULT, date=0),
     "without words": replace(DEFAULT, keyword=0),
     "words alone": replace(DEFAULT, dense=0),
-    "words alone, bare": Weights(dense=0, neighbours=0, session=0, speaker=0),
+    "words alone, bare": Weights(dense=0, neighbours=0, session=0, speaker=0, date=0),
 }
 GRID = [
     replace(DEFAULT, dense=dense, neighbours=neighbours, session=session, speaker=speaker)

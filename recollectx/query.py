@@ -32,7 +32,7 @@ class Weights:
     dense, keyword: weight of meaning (vectors) and of words; 0 switches that arm off, and not both may be 0.
     neighbours: share of the score of the turn next to it in its session; half of it of the one after that.
     session: share of the best score in its session.
-    speaker: what it gains if the question names its source, in standard deviations of a score.
+    speaker, date: what it gains if the question names its source, or the time it began, in standard deviations.
     confidence, importance: weight of the claim's own numbers beside relevance; 0 leaves order to relevance.
     recency_bias: exponent of the decay; 0 leaves time out.
     """
@@ -42,6 +42,7 @@ class Weights:
     neighbours: float = 0.4
     session: float = 0.3
     speaker: float = 1.5
+    date: float = 4.0
     confidence: float = 0.0
     importance: float = 0.0
     recency_bias: float = 0.0
@@ -141,9 +142,9 @@ class Parts:
 
     cosine: of the claim's vector with the question's.
     keyword: BM25 of the claim's own words.  share: of the question's IDF, matched by the claim, in [0, 1].
-    neighbours, session, speaker: what the turns beside it, the best of its session and being said by the one the
-    question names added; beside a cosine in standard deviations, which may be negative, else as a share of the most
-    that BM25 could reach.  recency: the decay factor, in (0, 1].
+    neighbours, session: what the turns beside it and the best of its session added.  speaker, date: what being said by
+    the one, or at the time, that the question names added. All in standard deviations beside a cosine, and may be
+    negative; else as a share of the most that BM25 could reach.  recency: the decay factor, in (0, 1].
     """
 
     cosine: float | None = None
@@ -152,6 +153,7 @@ class Parts:
     neighbours: float | None = None
     session: float | None = None
     speaker: float | None = None
+    date: float | None = None
     recency: float | None = None
     confidence: float | None = None
 

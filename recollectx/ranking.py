@@ -131,8 +131,13 @@ class ScopeIndex(Columns):
             if found.idf:
                 columns["keyword"] = found.keyword[rows].tolist()
                 columns["share"] = shares(self, rows, found.idf).tolist()
-            around = {"neighbours": found.lent, "session": found.session, "speaker": found.speaker}
-            for name, part in around.items():
+            gains = {
+                "neighbours": found.lent,
+                "session": found.session,
+                "speaker": found.speaker,
+                "date": found.date,
+            }
+            for name, part in gains.items():
                 if part is not None:
                     columns[name] = [value or None for value in part[rows].tolist()]
         return [

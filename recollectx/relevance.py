@@ -1,11 +1,12 @@
-"""How well each row of a scope fits a question: by its words, its meaning, who said it and what was said around it.
+"""How well each row of a scope fits a question: by words, meaning, who said it, when, and what was said around it.
 
 Statistics (number of rows, document frequency, mean, spread) are those of all rows of the scope, so neither a
 filter nor another scope can move a score. In the unit of one standard deviation (of the cosines over the rows that
 have a vector, of BM25 over all rows) a row is worth
 
-    own     = dense * z(cosine) + keyword * z(BM25) + speaker, if the question names one of the scope's sources
-              and that one said it
+    own     = dense * z(cosine) + keyword * z(BM25)
+              + speaker, if the question names one of the scope's sources and that one said it
+              + date, if the question names a date and the row began then or on the day after
     whole   = own + neighbours * the greater own of the turns one before and one after
                   + neighbours / 2 * the greater own of the turns two before and two after
                   + session * the greatest own of its session (a claim of no session is one of its own)
@@ -22,14 +23,17 @@ words alone, the sum of both neighbours or z over the matching rows made no diff
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import numpy as np
 
 from recollectx.columns import Columns, Floats, Mask, Rows
+from recollectx.dates import periods
 from recollectx.query import Weights
 from recollectx.text import query_tokens
 
 K1, B = 0.9, 0.4
+DAY = 86_400.0
 
 _USUAL_SPREAD, _USUAL_ROWS = 0.2, 4
 """z as if this many rows more had this standard deviation (of cosines, and of BM25 as a share of the most): the
@@ -44,7 +48,8 @@ class Relevance:
     """What a question makes of every row; only `rows` are hits.
 
     keyword: BM25.  near: the cosines and which rows have one; None when the vectors have no say.
-    lent, session, speaker: what the turns beside a row, its session and its source add; None where nothing of the kind can.
+    lent, session, speaker, date: what the turns beside a row, its session, its source and its time add; None where
+    nothing of the kind can.
     score: the whole, in [0, 1].  idf: of each word of the question.
     """
 
@@ -54,6 +59,7 @@ class Relevance:
     lent: Floats | None
     session: Floats | None
     speaker: Floats | None
+    date: Floats | None
     score: Floats
     idf: dict[str, float]
 
@@ -71,21 +77,24 @@ def relevance(columns: Columns, text: str, weights: Weights, near: tuple[Floats,
         if idf:
             own += weights.keyword * _standing(share, alive)
         rows = np.flatnonzero(embedded | (keyword > 0))
+    reach = 1.0
     speaker = _speaker(columns, words, weights.speaker * unit)
-    if speaker is not None:
-        own += speaker
+    date = _date(columns, text, weights.date * unit)
+    for gain, weight in ((speaker, weights.speaker), (date, weights.date)):
+        if gain is not None:
+            own, reach = own + gain, reach + weight * unit
     lent = _lent(columns, rows, own, weights.neighbours)
     session = _session(columns, rows, own, weights.session)
-    whole, reach = own, 1.0
+    whole, share_lent = own, 1.0
     for part, most in ((lent, 1.5 * weights.neighbours), (session, weights.session)):
         if part is not None:
-            whole, reach = whole + part, reach + most
+            whole, share_lent = whole + part, share_lent + most
     if near is None:
-        score = whole / (reach * (1.0 if speaker is None else 1 + weights.speaker * unit))
+        score = whole / (reach * share_lent)
     else:
         above = whole - _MIDDLE
         score = 0.5 + 0.5 * above / (_WIDTH + np.abs(above))
-    return Relevance(rows, keyword, near, lent, session, speaker, score, idf)
+    return Relevance(rows, keyword, near, lent, session, speaker, date, score, idf)
 
 
 def _keyword(columns: Columns, words: Sequence[str]) -> tuple[Floats, dict[str, float]]:
@@ -111,6 +120,20 @@ def _speaker(columns: Columns, words: Sequence[str], weight: float) -> Floats | 
     speaker = np.zeros(columns.used)
     speaker[said[0]] = weight
     return speaker
+
+
+def _date(columns: Columns, text: str, weight: float) -> Floats | None:
+    """`weight` for the rows that began in a period the question names, or on the day after: most is told by then."""
+    named = periods(text) if weight else []
+    if not named or not columns.used:
+        return None
+    begins = columns.column["valid_from"][: columns.used]
+    first, last = (datetime.fromtimestamp(at, UTC).year for at in (begins.min(), begins.max()))
+    date = np.zeros(columns.used)
+    for period in named:
+        for begin, end in period.spans(first, last):
+            date[(begins >= begin) & (begins < end + DAY)] = weight
+    return date
 
 
 def _lent(columns: Columns, rows: Rows, own: Floats, weight: float) -> Floats | None:

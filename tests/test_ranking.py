@@ -13,7 +13,7 @@ from recollectx.relevance import K1, B
 from recollectx.text import query_tokens, tokens
 
 NOW = 1_000_000.0
-PLAIN = Weights(neighbours=0, session=0, speaker=0)
+PLAIN = Weights(neighbours=0, session=0, speaker=0, date=0)
 
 
 def row(claim: int, text: str = "tea", **changes: object) -> Row:
@@ -135,7 +135,7 @@ WORDS = st.lists(st.sampled_from(["tea", "milk", "sugar", "cup", "pot"]), min_si
 WEIGHTS = st.sampled_from(
     [
         Weights(),
-        Weights(neighbours=0, session=0, speaker=0),
+        Weights(neighbours=0, session=0, speaker=0, date=0),
         Weights(neighbours=2.0),
         Weights(session=3, speaker=0.5),
     ]
@@ -364,6 +364,31 @@ def test_what_the_one_named_by_the_question_said_leads() -> None:
     made.drop(1)
     assert {hit.parts.speaker for hit in made.search(Query("Bob's tea"), NOW)} == {None}
     assert found(made, "the tea of Lee?")[0] == 0
+
+
+def test_what_began_when_the_question_asks_about_leads() -> None:
+    days = [
+        "2023-05-07T23:00Z",
+        "2023-05-08T09:00Z",
+        "2023-05-09T09:00Z",
+        "2023-05-10T00:00Z",
+        "2022-05-08T12:00Z",
+    ]
+    rows = [row(n, "tea", created_at=day) for n, day in enumerate(days)]
+    made = index(*rows, row(9, "tea", created_at=days[0], valid_from=days[1]))
+
+    def gain(text: str) -> set[int]:
+        return {hit.claim for hit in made.search(Query(text), 2e9) if hit.parts.date}
+
+    assert gain("tea on 8 May 2023") == {1, 2, 9}
+    assert gain("tea on May 8") == {1, 2, 4, 9}
+    assert gain("tea in 2022") == {4}
+    assert gain("tea in April 2023") == gain("tea") == set()
+    hits = made.search(Query("tea on 8 May 2023"), 2e9)
+    assert {hit.claim for hit in hits[:3]} == {1, 2, 9}
+    assert all(0 < hit.score <= 1 for hit in hits)
+    hits = made.search(Query("tea on 8 May 2023", weights=Weights(date=0)), 2e9)
+    assert {hit.parts.date for hit in hits} == {None}
 
 
 def test_filters_do_not_reach_the_neighbour_that_lends() -> None:
