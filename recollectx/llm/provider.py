@@ -182,7 +182,7 @@ class BaseProvider:
         if getattr(error, "status_code", None) not in REFUSING:
             return None
         named = getattr(error, "param", None)
-        text = named if isinstance(named, str) and named else str(error)
+        text = named if isinstance(named, str) and named else f"{error} {getattr(error, 'body', '')}"
         for name, form in forms.items():
             words = {name, *form, *self.ALSO_CALLED.get(name, ())} - {"extra_body", "options"}
             if any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE) for word in words):

@@ -49,21 +49,19 @@ def json_cut_off(text: str, schema: Schema) -> Any:
     begin = BEGINNING.search(said)
     if begin is None:
         return None
-    open_, kept = "", None
+    closers: list[str] = []
+    kept = None
     for token in TOKENS.finditer(said, begin.start()):
         mark = token[0]
         if mark in CLOSER:
-            open_ = CLOSER[mark] + open_
+            closers.append(CLOSER[mark])
         elif mark in ("}", "]"):
-            if not open_.startswith(mark):
-                return None
-            open_ = open_[1:]
-            if not open_:
+            if closers.pop() != mark or not closers:
                 return None
             # Only the outer list: an item that holds a list may itself be incomplete.
-            if open_[0] == "]" and open_.count("]") == 1:
-                kept = said[begin.start() : token.end()] + open_
-    return json_in(kept, schema) if kept else None
+            if closers[-1] == "]" and "]" not in closers[:-1]:
+                kept = token.end(), "".join(reversed(closers))
+    return json_in(said[begin.start() : kept[0]] + kept[1], schema) if kept else None
 
 
 def _values(text: str) -> Iterator[Any]:
