@@ -110,7 +110,7 @@ class ScopeIndex(Columns):
             return None
         else:
             embedded = self.column["embedded"][: self.used]
-            cosine = (self.column["vector"][: self.used] @ self.direction(vector)).astype(np.float64)
+            cosine = self.cosines(vector).astype(np.float64)
         # The last digits of a product depend on where in the matrix a row stands; equal vectors must tie.
         return (cosine.round(6), embedded) if embedded.any() else None
 
