@@ -110,6 +110,7 @@ class Columns:
     def nbytes(self) -> int:
         """About how much memory the rows take, in bytes."""
         columns = sum(column.nbytes for column in self.column.values())
+        columns += 0 if self._sketch is None else self._sketch.nbytes
         lists = sum(each.nbytes for each in (self._words, self._entities, self._sources))
         return (
             columns
