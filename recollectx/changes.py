@@ -137,10 +137,15 @@ class Configure:
 
 @dataclass(frozen=True, slots=True)
 class Embed:
-    """The vector of a wording, named by its key in rx_texts; float32, any length but that of the others is refused."""
+    """The vector of a wording, named by its key in rx_texts, or those of its tokens.
+
+    vector: float32, any length but that of the others is refused.  tokens: int8, shape (tokens, width); kept for a
+    wording that has its vector.
+    """
 
     text: int
-    vector: Any
+    vector: Any = None
+    tokens: Any = None
 
 
 @dataclass(frozen=True, slots=True)

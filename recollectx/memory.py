@@ -115,6 +115,7 @@ class Memory:
         decider: Decider | None = None,
         extractor: Extractor | str | None = "phrases",
         embedder: EmbedderLike = "auto",
+        token_vectors: bool | None = None,
         vectors: VectorBackend | TextProtocol | None = None,
         rule: Rule | None = None,
         clock: Callable[[], float] = time.time,
@@ -124,7 +125,7 @@ class Memory:
         path_or_url: None takes RECOLLECTX_DB from the environment, else ~/.recollectx/memory.db.
         extractor: "phrases" is the English phrase set that needs no model.  rule: see MemoryStore.
         embedder: "auto" takes RECOLLECTX_EMBEDDER from the environment ("none" for none), else the embedded model if it is installed, None leaves recall to words; also an Embedder
-        or a plain function.  vectors: see MemoryStore; it brings its own embedder.
+        or a plain function.  vectors, token_vectors: see MemoryStore; `vectors` brings its own embedder.
         """
         if isinstance(extractor, str):
             if extractor != "phrases":
@@ -136,7 +137,14 @@ class Memory:
         target = default_path() if path_or_url is None else path_or_url
         if isinstance(embedder, str) and embedder == "auto":
             embedder = None if vectors is not None else default_embedder()
-        storage = MemoryStore(target, vectors, embedder=embedder_from(embedder), rule=rule, clock=clock)
+        storage = MemoryStore(
+            target,
+            vectors,
+            embedder=embedder_from(embedder),
+            token_vectors=token_vectors,
+            rule=rule,
+            clock=clock,
+        )
         return cls(storage, scope=scope, write_policy=write_policy, decider=decider, extractor=extractor)
 
     def close(self) -> None:

@@ -33,6 +33,7 @@ class Weights:
     neighbours: share of the score of the turn next to it in its session; half of it of the one after that.
     session: share of the best score in its session.
     speaker, date: what it gains if the question names its source, or the time it began, in standard deviations.
+    tokens: weight of comparing the first hits word by word, where the memory has token vectors.
     confidence, importance: weight of the claim's own numbers beside relevance; 0 leaves order to relevance.
     recency_bias: exponent of the decay; 0 leaves time out.
     """
@@ -43,6 +44,7 @@ class Weights:
     session: float = 0.3
     speaker: float = 1.5
     date: float = 4.0
+    tokens: float = 1.8
     confidence: float = 0.0
     importance: float = 0.0
     recency_bias: float = 0.0
@@ -144,7 +146,8 @@ class Parts:
     keyword: BM25 of the claim's own words.  share: of the question's IDF, matched by the claim, in [0, 1].
     neighbours, session: what the turns beside it and the best of its session added.  speaker, date: what being said by
     the one, or at the time, that the question names added. All in standard deviations beside a cosine, and may be
-    negative; else as a share of the most that BM25 could reach.  recency: the decay factor, in (0, 1].
+    negative; else as a share of the most that BM25 could reach.  tokens: MaxSim, see
+    recollectx.late_interaction.  recency: the decay factor, in (0, 1].
     """
 
     cosine: float | None = None
@@ -154,6 +157,7 @@ class Parts:
     session: float | None = None
     speaker: float | None = None
     date: float | None = None
+    tokens: float | None = None
     recency: float | None = None
     confidence: float | None = None
 

@@ -22,6 +22,7 @@ from recollectx.claims import Claim, Status
 from recollectx.db.engine import BUSY_SECONDS
 from recollectx.db.migrate import upgrade
 from recollectx.db.targets import database_of
+from recollectx.embeddings import token_embedder
 from recollectx.embeddings.base import Embedder, Vectors
 from recollectx.errors import BackendError, DimensionError, InvalidClaim, InvalidSetting, StorageError
 from recollectx.propagation import LogOdds, Rule
@@ -33,6 +34,7 @@ from recollectx.storage.past import seq_at
 from recollectx.storage.reading import RULE, Reader
 from recollectx.storage.retrieval import CACHE_BYTES, Retriever
 from recollectx.storage.spellings import Spellings
+from recollectx.storage.token_vectors import TokenVectors
 from recollectx.storage.vector.base import VectorBackend
 from recollectx.storage.vector.text import TextBackend, TextProtocol, is_text_backend
 from recollectx.storage.writing import Writer
@@ -64,6 +66,8 @@ class MemoryStore(Spellings):
     vectors: an index outside the database, fed from it: a VectorBackend, or an object with 0.2.7's text protocol
     (upsert(id, text), delete(id), search(query, k)).  embedder: makes recall go by meaning too; None leaves it to
     words, or to the embedder of `vectors`.
+    token_vectors: True keeps a vector of every token, to compare the first hits word by word; the embedder must give
+    them. None goes on with it where the database has some.
     busy_seconds: how long to wait for another process's write.  cache_bytes: see Retriever.
     """
 
@@ -73,6 +77,7 @@ class MemoryStore(Spellings):
         vectors: VectorBackend | TextProtocol | None = None,
         *,
         embedder: Embedder | None = None,
+        token_vectors: bool | None = None,
         similarity_threshold: float = 0.7,
         max_connections: int = 5,
         rule: Rule | None = None,
@@ -102,6 +107,7 @@ class MemoryStore(Spellings):
                 embedding=self.embedding,
                 backend=backend,
                 delivery=self.delivery,
+                token_vectors=self._token_vectors(embedder, token_vectors),
                 cache_bytes=cache_bytes,
             )
             if rule is not None:
@@ -109,6 +115,17 @@ class MemoryStore(Spellings):
         except BaseException:
             self.database.close()
             raise
+
+    def _token_vectors(self, embedder: Embedder | None, wanted: bool | None) -> TokenVectors | None:
+        offered = None if embedder is None else token_embedder(embedder)
+        if wanted and offered is None:
+            given = "no embedder" if embedder is None else f"embedder {embedder.name}"
+            raise InvalidSetting(
+                f"token_vectors=True needs an embedder that gives them, such as sentence-transformers; got {given}"
+            )
+        if offered is None or wanted is False:
+            return None
+        return TokenVectors(self.database, offered, self.apply, wanted=wanted)
 
     def _check_open(self) -> None:
         if self._closed:

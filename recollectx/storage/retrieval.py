@@ -26,6 +26,7 @@ from recollectx.storage.delivery import Delivery
 from recollectx.storage.embedding import Embedding
 from recollectx.storage.past import seq_at
 from recollectx.storage.reading import Reader
+from recollectx.storage.token_vectors import Asked, TokenVectors
 from recollectx.storage.vector.base import VectorBackend
 from recollectx.storage.writing import MODEL
 
@@ -221,11 +222,13 @@ class Retriever:
         embedding: Embedding | None = None,
         backend: VectorBackend | None = None,
         delivery: Delivery | None = None,
+        token_vectors: TokenVectors | None = None,
         cache_bytes: int = CACHE_BYTES,
     ) -> None:
         self._database = database
         self._backend = backend
         self._delivery = delivery
+        self._token_vectors = token_vectors
         self._embedding = embedding
         self._cache_bytes = cache_bytes
         self._held: OrderedDict[tuple[str, int | None], _Held] = OrderedDict()
@@ -235,6 +238,7 @@ class Retriever:
         """The hits of `query`, best first. now: seconds since 1970 UTC."""
         seq, now = self._moment(query, now)
         vector = self._vector(query)
+        asked = None if vector is None else self._asked(query)
         scopes = self._scopes(query, seq)
         found: list[tuple[Hit, int]] = []
         for scope in scopes:
@@ -244,7 +248,8 @@ class Retriever:
                 if self._delivery is not None and query.text is not None and seq is None:
                     allowed = held.index.passing(query, now)
                     cosines = self._delivery.near(query.text, held.keys, allowed)
-                ranked = held.index.search(query, now, vector, cosines=cosines)
+                closer = None if asked is None else asked.closer(reader)
+                ranked = held.index.search(query, now, vector, cosines=cosines, closer=closer)
                 # Of several scopes the cut comes after they are merged.
                 found.extend(_hits(reader, ranked[query.offset :] if len(scopes) == 1 else ranked))
         if len(scopes) > 1:
@@ -274,12 +279,21 @@ class Retriever:
         if self._embedding is None or query.text is None or not query.text.strip():
             return None
         if query.as_of is None:
-            self._embedding.heal()
+            healed = self._embedding.heal()
+            if self._token_vectors is not None and self._token_vectors.wanted:
+                self._token_vectors.heal(anew=bool(healed))
         else:
             with self._database.read() as conn:
                 if Reader(conn).setting(MODEL) is None:
                     return None
         return self._embedding.of_question(query.text)
+
+    def _asked(self, query: Query) -> Asked | None:
+        """The question as it is compared word by word; None where it is not."""
+        tokens = self._token_vectors
+        if tokens is None or query.text is None or not query.weights.tokens or not tokens.wanted:
+            return None
+        return tokens.asked(query.text)
 
     def _scopes(self, query: Query, seq: int | None) -> list[str]:
         if query.scopes is not ALL_SCOPES:

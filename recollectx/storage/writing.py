@@ -51,6 +51,7 @@ from recollectx.storage.erasing import erase_rows, unembed_next, unquote
 from recollectx.storage.inheriting import contradicting, inherited
 from recollectx.storage.reading import RULE, Reader, StoredEdge, said_hash, slot_hash
 from recollectx.storage.standing import restand
+from recollectx.storage.token_rows import put_tokens
 from recollectx.storage.tracing import insert_trace, traced_erasure, untrace
 from recollectx.storage.undoing import KIND, Turn, scopes_of, turns
 from recollectx.text import tokens
@@ -277,9 +278,13 @@ class Writer:
             .where(TextRow.pk == change.text)
         ).first()
         # The wording may have been erased, or embedded by another process, since its vector was asked for.
-        if row is not None and row.has is None:
+        if row is None:
+            return
+        if row.has is None and change.vector is not None:
             self._vector(change.text, change.vector)
             self._log("embed", row.scope, row.claim)
+        elif row.has is not None and change.tokens is not None:
+            put_tokens(self.conn, change.text, change.tokens)
 
     def _revision(self, pk: int, text: int, claim: Claim, *, stated_to: int | None) -> None:
         self._add(
