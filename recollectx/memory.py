@@ -334,7 +334,14 @@ class Memory:
 
         done = self.storage.apply(plan, cause="erase")
         pending = not self.storage.truncate_log()
-        return EraseReceipt(done.erased_ids, done.erased_rows, done.at, pending or done.index_waits)
+        return EraseReceipt(
+            done.erased_ids,
+            done.erased_rows,
+            done.at,
+            pending or done.index_waits,
+            cut=done.cut_ids,
+            answers=done.erased_answers,
+        )
 
     def retract(self, source: str | None, claim_id: str | None = None) -> builtins.list[str]:
         """Take back what `source` asserted: of one claim, or of all in this scope. Returns the ids it had asserted."""

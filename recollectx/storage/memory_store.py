@@ -51,6 +51,8 @@ class Applied:
     changes: int
     erased_ids: tuple[str, ...] = ()
     erased_rows: int = 0
+    cut_ids: tuple[str, ...] = ()
+    erased_answers: int = 0
     at: float = 0.0
     index_waits: bool = False
 
@@ -144,6 +146,7 @@ class MemoryStore(Spellings):
                 writer = self._carried_out(conn, changes, cause=cause, vectors=vectors, model=model)
                 if not writer.count:
                     return Applied(0, 0)
+                cut = tuple(writer.cut_ids())
         except IntegrityError as error:
             raise InvalidClaim(f"the database refused the change: {error.orig}") from error
         if self._log_waits:
@@ -156,6 +159,8 @@ class MemoryStore(Spellings):
             writer.count,
             tuple(writer.erased_ids),
             writer.erased_rows,
+            cut,
+            writer.erased_answers,
             writer.at / 1e6,
             not outside,
         )

@@ -112,7 +112,8 @@ class Writer:
         self._freed: set[int] = set()
         self._strengths: dict[int, dict[str, Any]] = {}
         self.count = 0
-        self.erased_rows = 0
+        self.erased_rows = self.erased_answers = 0
+        self.cut: set[int] = set()
         self.erased_ids: list[str] = []
         self.erased_from: dict[str, list[str]] = {}
         self.rule: Rule = LogOdds()
@@ -550,6 +551,8 @@ class Writer:
 
     def _wipe(self, pk: int) -> None:
         known = self.reader.identities([pk])[pk]
+        if known.erased:
+            return  # with something that it quoted through another way
         n = self._log("erase", known.scope, pk)
         around = {edge.dst for edge in self.reader.edges_out([pk])}
         around |= {edge.src for edge in self.reader.edges_in([pk])}
@@ -557,18 +560,20 @@ class Writer:
         self.flush()
         for other, scope in unembed_next(self.conn, pk):
             self._log("embed", scope, other)
-        touched, bare = unquote(self.conn, pk)
-        self.erased_rows += traced_erasure(self.conn, pk, self.seq)
-        self.erased_rows += erase_rows(self.conn, pk, self.seq)
+        cut = unquote(self.conn, pk)
+        self.cut |= set(cut.touched)
+        rows, answers = traced_erasure(self.conn, pk, self.seq)
+        self.erased_answers += answers
+        self.erased_rows += rows + erase_rows(self.conn, pk, self.seq)
         self.erased_ids.append(known.id)
         self.erased_from.setdefault(known.scope, []).append(known.id)
-        for other in around | set(touched):
+        for other in around | set(cut.touched):
             self._shake(other, n)
             self._unsure.add(other)
         self._dirty.pop(pk, None)
         self._strengths.pop(pk, None)
         self._unsure.discard(pk)
-        for other in bare:
+        for other in cut.bare:
             self._wipe(other)
 
     def _bridge(self, pk: int) -> None:
@@ -582,6 +587,11 @@ class Writer:
                 if over.src != under.dst and not self._standing(over.src, under.dst, over.relation, False):
                     at = None if over.at is None else from_micros(over.at)
                     self._link(ch.Link(Edge(ids[over.src].id, ids[under.dst].id, over.relation), at))
+
+    def cut_ids(self) -> list[str]:
+        """The claims that lost a quotation of what was erased, and are still there."""
+        known = self.reader.identities(self.cut)
+        return [known[pk].id for pk in sorted(known) if not known[pk].erased]
 
     # -- answers, doubts -------------------------------------------------------------------------------------
 
