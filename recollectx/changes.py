@@ -272,7 +272,7 @@ class EraseReceipt:
     """What an erasure removed: ids, rows, when (seconds since 1970 UTC); never content.
 
     pending: a reader still holds old pages of the file, or an index outside still holds the vectors; both are tried
-    again with the next writes and questions.  cut: ids of claims that stay, without what they quoted.  answers: how
+    again with the next writes and questions, and the file also at closing and by `recollectx doctor`.  cut: ids of claims that stay, without what they quoted.  answers: how
     many recorded answers lost their words.
     """
 

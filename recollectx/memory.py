@@ -302,9 +302,10 @@ class Memory:
     def undo(self, tx: int) -> Undone:
         """Take a transaction back, as a transaction of its own; undoing that one redoes the first.
 
-        tx: as a WriteResult names it. All numbers return to what they were. Raises CannotUndo for one that a later
-        transaction builds on, naming it, for an erasure, and for what only keeps vectors; NotFound if there is none;
-        ScopeError for one that wrote to another scope.
+        tx: as a WriteResult names it. All numbers return to what they were, also where another scope followed. Raises
+        CannotUndo for one that a later transaction builds on, naming it; for one about claims that were erased,
+        naming them; for an erasure, a recorded answer, and what only keeps vectors; NotFound if there is none;
+        ScopeError for one that acted on another scope.
         """
         return self._correcting().undo(tx)
 

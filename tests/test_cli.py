@@ -597,6 +597,25 @@ def test_doctor_reads_an_erased_and_revised_memory(ask, run, story, db):
     assert ask("doctor")["erased"] == 1
 
 
+def test_doctor_finishes_an_erasure_once_nobody_reads(ask, run, story, db):
+    files = (db, db.with_name(db.name + "-wal"))
+
+    def told() -> bool:
+        return any(b"marzipan" in each.read_bytes() for each in files if each.exists())
+
+    with Memory.open(db) as memory:
+        claim = memory.store(EpisodicClaim(summary="the code is marzipan")).claim_id
+        with closing(sqlite3.connect(db, isolation_level=None)) as reader:
+            reader.execute("BEGIN")
+            reader.execute("SELECT count(*) FROM rx_texts").fetchall()
+            assert memory.erase(claim).pending
+            found = ask("doctor")
+            assert (found["ok"], found["pending"], told()) == (True, True, True)
+            assert "may still hold erased words" in run("doctor").stdout
+        found = ask("doctor")
+        assert (found["ok"], found["pending"], found["log_bytes"], told()) == (True, False, 0, False)
+
+
 ACTIVE = "(SELECT pk FROM rx_claims WHERE type = 'semantic' LIMIT 1)"
 FAULTS = {
     "UPDATE rx_claims SET strength = 0.123 WHERE type = 'semantic'": "strengths",

@@ -1,5 +1,6 @@
 import random
 import sqlite3
+from contextlib import closing
 
 import pytest
 from conftest import START, event, fact
@@ -180,6 +181,22 @@ def test_the_receipt_is_pending_while_somebody_still_reads_the_old_pages(memory,
     reader.close()
     assert memory.storage.database.truncate_log() is True
     assert traces(path, ["marzipan"]) == []
+
+
+@pytest.mark.parametrize("how", ["write", "close"])
+def test_a_pending_erasure_is_finished_by_the_next_write_and_at_closing(path, how):
+    with Memory.open(path) as memory, closing(sqlite3.connect(path, isolation_level=None)) as other:
+        gone = memory.store(fact("marzipan")).claim_id
+        other.execute("BEGIN")
+        other.execute("SELECT count(*) FROM rx_claims").fetchall()
+        assert memory.erase(gone).pending is True
+        other.execute("COMMIT")
+        assert traces(path, ["marzipan"]) == ["marzipan"]
+        if how == "close":
+            memory.close()
+        else:
+            memory.store(fact("sweet"))
+        assert traces(path, ["marzipan"]) == []
 
 
 def test_numbers_afterwards_are_those_of_a_memory_that_never_knew_it(memory):

@@ -116,6 +116,9 @@ def erase(terminal: Terminal, claim_id: str | None, whole_scope: bool, yes: bool
             raise Failure("nothing was erased", terminal)
         receipt = memory.erase(claim_id) if claim_id else memory.erase(scope=memory.scope)
     line = Text(f"Erased for good: claims {len(receipt.ids):,}, rows {receipt.rows:,}.")
+    if receipt.cut or receipt.answers:
+        line.append(f" Quotations cut from {len(receipt.cut):,} claims and {receipt.answers:,} answers.")
     if receipt.pending:
-        line.append(" The log of the database still holds them until its last reader closes.", style="yellow")
+        waits = " Somebody is reading, so the log still holds them: run doctor once they are done."
+        line.append(waits, style="yellow")
     terminal.show(receipt_document(receipt), line)

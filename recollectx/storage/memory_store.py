@@ -119,6 +119,8 @@ class MemoryStore(Spellings):
     def close(self) -> None:
         """Let the file go; a second call does nothing."""
         if not self._closed:
+            if self._log_waits:
+                self.truncate_log()
             self._closed = True
             self.retriever.clear()
             self.database.close()
@@ -229,7 +231,10 @@ class MemoryStore(Spellings):
             yield Reader(conn, seq=None if as_of is None else seq_at(conn, as_of))
 
     def truncate_log(self) -> bool:
-        """Empty the write-ahead log of erased words; False while a reader needs it, then tried at each write."""
+        """Empty the write-ahead log of erased words; False while a reader needs it.
+
+        Then it is tried again with each write and at the end.
+        """
         self._log_waits = not self.database.truncate_log()
         return not self._log_waits
 

@@ -3,7 +3,8 @@
 Rows are never rewritten: what the transaction opened is closed now, what it closed is opened as new rows, and the past
 keeps both. A thing (a claim's revision, one source's assertion, an edge, an alias, a source's trust, a setting) that a
 later transaction changed is not touched: that one has to be taken back first. A transaction and the one that took it
-back cancel each other, so everything can be undone from the last to the first, and an undo can be undone.
+back cancel each other, so everything can be undone from the last to the first, and an undo can be undone. What is left
+of a transaction after an erasure is not taken back in part: it is refused, with the ids of the erased claims.
 """
 
 import json
@@ -44,7 +45,15 @@ _FOR_GOOD = {
     "embed": "it only gave wordings their vectors",
     RECORDED: "0.2.7 recorded it",
     MOVED_IN: "it moved in what 0.2.7 kept",
+    "trace": "an answer that was given stays given; erase what it quotes",
+    "untrace": "what was erased is gone for good",
 }
+_FOLLOWING = frozenset({"strength", "restatus"})
+"""Kinds of change that follow from others, in whatever scope."""
+_JOINING = frozenset({"link", "unlink"})
+"""Kinds of change that are about both of their claims."""
+_NAMED = 5
+_OF_SEQ = select(ChangeRow.scope, ChangeRow.kind, ChangeRow.detail, ChangeRow.claim, ChangeRow.other)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +86,10 @@ def turns(conn: Connection, seq: int) -> list[Turn]:
     Raises NotFound if there is none, CannotUndo if it cannot be taken back, or not before a later one is.
     """
     changes = _changes(conn, seq)
-    claims = {pk for change in changes for pk in (change.claim, change.other) if pk is not None}
+    _check_whole(conn, seq, changes)
+    # The other of a moved strength is no claim, but the change that moved it.
+    others = {change.other for change in changes if change.kind != "strength"}
+    claims = ({change.claim for change in changes} | others) - {None}
     histories = _histories(conn, claims)
     cancelled, neutral = _undone(conn, seq)
     found: list[Turn] = []
@@ -99,13 +111,62 @@ def turns(conn: Connection, seq: int) -> list[Turn]:
     conflicts = {each for each in later if each > seq} - neutral
     if conflicts:
         last = max(conflicts)
+        lost = _erasures(conn, conflicts)
+        if lost:
+            raise CannotUndo(
+                f"transaction {seq} cannot be taken back: {lost} erased a claim that the same things hung on, "
+                f"and {_FOR_GOOD['erase']}"
+            )
         raise CannotUndo(f"transaction {last} changed the same things as {seq} later; undo {last} first")
     gone = _gone(found, histories)
     if gone:
         raise CannotUndo(f"transaction {gone} took back a claim that {seq} is about; undo {gone} first")
-    if not found and changes and _erased(conn, claims):
-        raise CannotUndo(f"nothing of transaction {seq} is left: {_FOR_GOOD['erase']}")
+    if not found and not confirmed(conn, seq):
+        raise CannotUndo(f"nothing of transaction {seq} is left to take back")
     return found
+
+
+def _check_whole(conn: Connection, seq: int, changes: Iterable[Any]) -> None:
+    """Raise CannotUndo, with their ids, if claims that the transaction is about were erased."""
+    about = {change.claim for change in changes if change.kind not in _FOLLOWING}
+    about |= {change.other for change in changes if change.kind in _JOINING}
+    statement = select(ClaimRow.id).where(ClaimRow.erased.is_not(None)).order_by(ClaimRow.pk)
+    erased = [
+        claim_id
+        for chunk in chunks(sorted(about - {None}))
+        for claim_id in conn.execute(statement.where(ClaimRow.pk.in_(chunk))).scalars()
+    ]
+    if erased:
+        more = f" and {len(erased) - _NAMED} more" if len(erased) > _NAMED else ""
+        raise CannotUndo(
+            f"transaction {seq} cannot be taken back: it is about {', '.join(erased[:_NAMED])}{more}, "
+            f"and {_FOR_GOOD['erase']}"
+        )
+
+
+def _erasures(conn: Connection, seqs: set[int]) -> int:
+    """The last of these transactions that erased something, 0 if none did."""
+    erasing = select(ChangeRow.seq).where(ChangeRow.kind == "erase")
+    return max(
+        (
+            seq
+            for chunk in chunks(sorted(seqs))
+            for seq in conn.execute(erasing.where(ChangeRow.seq.in_(chunk))).scalars()
+        ),
+        default=0,
+    )
+
+
+def confirmed(conn: Connection, seq: int) -> set[int]:
+    """The claims that a transaction confirmed, or the one that it took back or did again."""
+    found: set[int] = set()
+    undone: set[int] = set()
+    for change in conn.execute(_OF_SEQ.where(ChangeRow.seq == seq)):
+        if change.kind == "confirm":
+            found.add(change.claim)
+        elif change.kind == KIND:
+            undone.add(int(change.detail))
+    return found.union(*(confirmed(conn, each) for each in undone))
 
 
 def _gone(found: Iterable[Turn], histories: Mapping[tuple[type, tuple[Any, ...]], list[Any]]) -> int:
@@ -123,8 +184,7 @@ def _ended(rows: Iterable[Any]) -> bool:
 
 def _changes(conn: Connection, seq: int) -> list[Any]:
     cause_of(conn, seq)
-    statement = select(ChangeRow.kind, ChangeRow.detail, ChangeRow.claim, ChangeRow.other)
-    changes = list(conn.execute(statement.where(ChangeRow.seq == seq)).all())
+    changes = list(conn.execute(_OF_SEQ.where(ChangeRow.seq == seq)).all())
     kinds = {change.kind for change in changes}
     for kind, why in _FOR_GOOD.items():
         if kind in kinds:
@@ -201,17 +261,18 @@ def _undone(conn: Connection, seq: int) -> tuple[dict[int, int], set[int]]:
     return cancelled, neutral | set(cancelled)
 
 
-def _erased(conn: Connection, claims: set[int]) -> bool:
-    statement = select(ClaimRow.pk).where(ClaimRow.erased.is_not(None))
-    return any(
-        conn.execute(statement.where(ClaimRow.pk.in_(chunk))).first() for chunk in chunks(sorted(claims))
-    )
+def taken_back(conn: Connection) -> set[int]:
+    """The transactions that were taken back, and not done again."""
+    return set(_undone(conn, 0)[0])
 
 
 def scopes_of(conn: Connection, seq: int) -> set[str]:
-    """The scopes that a transaction wrote to."""
-    statement = select(ChangeRow.scope).where(ChangeRow.seq == seq, ChangeRow.scope.is_not(None)).distinct()
-    return {str(row.scope) for row in conn.execute(statement)}
+    """The scopes that a transaction acted on; what moved elsewhere in consequence is not counted."""
+    changes = conn.execute(_OF_SEQ.where(ChangeRow.seq == seq)).all()
+    undone = {int(change.detail) for change in changes if change.kind == KIND}
+    if undone:
+        return set().union(*(scopes_of(conn, each) for each in undone))
+    return {change.scope for change in changes if change.kind not in _FOLLOWING} - {None}
 
 
 def cause_of(conn: Connection, seq: int) -> str:

@@ -50,7 +50,7 @@ from recollectx.storage.erasing import erase_rows, unembed_next, unquote
 from recollectx.storage.reading import RULE, Reader, StoredEdge, said_hash, slot_hash
 from recollectx.storage.standing import restand
 from recollectx.storage.tracing import insert_trace, traced_erasure, untrace
-from recollectx.storage.undoing import KIND, Turn, turns
+from recollectx.storage.undoing import KIND, Turn, confirmed, turns
 from recollectx.text import tokens
 
 _TABLES = (
@@ -439,7 +439,8 @@ class Writer:
     def _undo(self, change: ch.Undo) -> None:
         self.flush()
         turned = turns(self.conn, change.seq)
-        named = self.reader.identities({pk for turn in turned for pk in turn.claims})
+        about = {pk for turn in turned for pk in turn.claims} | confirmed(self.conn, change.seq)
+        named = self.reader.identities(about)
         detail = str(change.seq)
         whole = self._log(KIND, None, None, detail=detail)
         logged = {pk: self._log(KIND, known.scope, pk, detail=detail) for pk, known in sorted(named.items())}
