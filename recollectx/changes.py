@@ -3,7 +3,7 @@
 Rules return changes, `MemoryStore.apply` makes them; nothing else writes. Claims are named by id.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeAlias
@@ -186,7 +186,7 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Untrace:
-    """Remove every recorded answer of a scope for good."""
+    """Remove for good what a scope holds beside its claims: recorded answers, and whom it trusted how far."""
 
     scope: str
 
@@ -241,7 +241,7 @@ class WriteDecision:
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """What came of one claim: the action, its canonical id (None if rejected), the changes, and why.
+    """What came of one claim: the action, its canonical id (None if rejected or about no claim), the changes, and why.
 
     tx: the transaction that wrote it, as `Memory.undo` takes it; 0 if nothing was written.
     """
@@ -251,6 +251,14 @@ class WriteResult:
     changes: tuple[Change, ...]
     reason: str
     tx: int = field(default=0, compare=False)
+
+
+class Retracted(list[str]):
+    """Ids of the claims that a source took back. tx: the transaction, as `Memory.undo` takes it; 0 if there were none."""
+
+    def __init__(self, ids: Iterable[str], tx: int) -> None:
+        super().__init__(ids)
+        self.tx = tx
 
 
 @dataclass(frozen=True, slots=True)

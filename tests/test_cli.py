@@ -185,6 +185,31 @@ def test_erase_asks_first(ask, run, story, db):
     assert b"Faro" not in db.read_bytes()
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["--json", "snapshot", "garbage"],
+        ["snapshot", "garbage", "--json"],
+        ["--json", "erase", "--whole-scope"],
+        ["--json", "undo", "99999999999999999999999"],
+        ["--json", "undo"],
+        ["--json", "nonsense"],
+        ["--json", "what-if"],
+    ],
+)
+def test_with_json_wrong_usage_is_told_as_json(run, story, ask, line):
+    result = run(*line)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert list(json.loads(result.stderr)) == ["error"]
+    assert len(ask("list")["claims"]) > 0
+
+
+def test_without_json_wrong_usage_is_told_with_the_usage(run, story):
+    result = run("snapshot", "garbage")
+    assert (result.exit_code, "Usage:" in result.stderr) == (2, True)
+    assert run("undo", "99999999999999999999999").exit_code == 2
+
+
 def test_the_receipt_of_an_erasure_is_ids_without_content(ask, story):
     claim_id = fact(ask, "Lagos")["id"]
     receipt = ask("erase", claim_id, "--yes")

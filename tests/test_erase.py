@@ -165,6 +165,7 @@ def test_a_whole_scope_is_erased_and_no_other(memory, path):
     assert traces(path, ["secretone", "secrettwo", "secretthree"]) == []
     assert other.get(kept) is not None
     assert memory.erase(scope="nobody").ids == ()
+    assert traces(path, ["nobody"]) == []
     for bad in ({}, {"claim_id": kept, "scope": "team-a"}):
         with pytest.raises(InvalidClaim):
             memory.erase(**bad)
@@ -304,3 +305,17 @@ def test_a_summary_keeps_what_its_other_turns_say(memory):
     memory.erase(same[0])
     assert memory.get(both).evidence == (QUOTE,)
     assert memory.get(mixed) is None
+
+
+def test_erasing_a_scope_leaves_no_name_of_a_source(path):
+    with Memory.open(path, scope="mine") as memory:
+        other = Memory(memory.storage, scope="other")
+        memory.trust("srcseven", 0.2)
+        memory.trust("srceight", 0.2)
+        memory.store(fact("sweet", "srcseven"))
+        other.trust("srcnine", 0.3)
+        assert len(traces(path, ["srcseven", "srceight"])) == 2
+        memory.erase(scope="mine")
+        assert traces(path, ["srcseven", "srceight", "srcnine"]) == ["srcnine"]
+        assert memory.store(fact("sweet", "srcseven")).tx
+        assert memory.retrieve()[0].confidence == 0.8

@@ -157,7 +157,9 @@ def _drawn(path: Path, findings: list[Finding], holds: dict[str, Any]) -> Group:
     if "disputes" in holds:
         lines.append(Text(f"{holds['disputes']:,} disputes, {holds['erased']:,} claims erased"))
     if holds.get("pending"):
-        told = "the log may still hold erased words, as somebody is reading; run doctor again once they are done"
+        told = (
+            "the log may still hold erased words, as somebody is reading; run doctor again once they are done"
+        )
         lines.append(Text(told, style="yellow"))
     broken = [finding.check for finding in findings if not finding.ok]
     verdict = f"wrong: {', '.join(broken)}" if broken else "nothing is wrong"

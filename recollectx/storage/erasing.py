@@ -26,6 +26,8 @@ from recollectx.db.tables import (
     RevisionRow,
     StrengthRow,
     TextRow,
+    TraceRow,
+    TrustRow,
     Tx,
     VectorRow,
 )
@@ -59,6 +61,19 @@ def erase_rows(conn: Connection, pk: int, seq: int) -> int:
         .values(erased=seq, strength=0.5, confidence=0.0, created_at=0)
     )
     return rows
+
+
+def holds_more(conn: Connection, scope: str) -> bool:
+    """Whether a scope holds more than claims: recorded answers, or trust in somebody."""
+    for row in (TraceRow, TrustRow):
+        if conn.execute(select(row.pk).where(row.scope == scope).limit(1)).first() is not None:
+            return True
+    return False
+
+
+def erase_trust(conn: Connection, scope: str) -> int:
+    """Delete whom a scope trusts, and ever trusted, how far; returns how many rows went."""
+    return conn.execute(delete(TrustRow).where(TrustRow.scope == scope)).rowcount
 
 
 def unembed_next(conn: Connection, pk: int) -> list[tuple[int, str]]:

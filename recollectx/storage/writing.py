@@ -46,7 +46,7 @@ from recollectx.instants import from_micros, to_micros
 from recollectx.propagation import Belief, LogOdds, Node, Rule, Voice, rule_from
 from recollectx.solving import settle
 from recollectx.storage.belief import StoredGraph
-from recollectx.storage.erasing import erase_rows, unembed_next, unquote
+from recollectx.storage.erasing import erase_rows, erase_trust, unembed_next, unquote
 from recollectx.storage.reading import RULE, Reader, StoredEdge, said_hash, slot_hash
 from recollectx.storage.standing import restand
 from recollectx.storage.tracing import insert_trace, traced_erasure, untrace
@@ -613,7 +613,8 @@ class Writer:
         self._log("trace", change.scope, None)
 
     def _untrace(self, change: ch.Untrace) -> None:
-        self.erased_rows += untrace(self.conn, change.scope)
+        self.erased_rows += untrace(self.conn, change.scope) + erase_trust(self.conn, change.scope)
+        self.reader.forget_trust()
         self._log("untrace", change.scope, None)
 
     def touched(self) -> list[int]:
