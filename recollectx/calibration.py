@@ -20,7 +20,7 @@ from recollectx.errors import InvalidClaim
 from recollectx.reach import find
 from recollectx.storage.memory_store import MemoryStore
 from recollectx.storage.reading import Reader
-from recollectx.storage.undoing import taken_back
+from recollectx.storage.transactions import taken_back
 
 FEWEST = 20
 BINS = 5

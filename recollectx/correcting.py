@@ -31,7 +31,7 @@ from recollectx.intake import Around, Intake
 from recollectx.reach import find
 from recollectx.storage.memory_store import MemoryStore
 from recollectx.storage.reading import Identity, Reader
-from recollectx.storage.undoing import cause_of, claims_of, scopes_of
+from recollectx.storage.transactions import cause_of, claims_of, scopes_of
 from recollectx.text import slot
 
 REASON = "correction_reason"
@@ -231,7 +231,7 @@ class Correcting:
 
         done = self._storage.apply(plan, cause=f"undo {tx}")
         with self._storage.reader() as reader:
-            return Undone(tx, told[0], done.seq, tuple(claims_of(reader.conn, done.seq)))
+            return Undone(tx, told[0], done.seq, tuple(claims_of(reader.conn, done.seq, self._scope)))
 
     def _old(self, old_id: str, verb: str) -> Claim:
         with self._storage.reader() as reader:

@@ -58,7 +58,7 @@ from recollectx.storage.journal import events
 from recollectx.storage.live_graph import LiveGraph
 from recollectx.storage.memory_store import MemoryStore
 from recollectx.storage.reading import Reader
-from recollectx.storage.undoing import last_of
+from recollectx.storage.transactions import last_of
 from recollectx.storage.vector.base import VectorBackend
 from recollectx.storage.vector.text import TextProtocol
 from recollectx.traces import Traces
@@ -331,7 +331,8 @@ class Memory:
                 return
             if holds_more(reader.conn, str(scope)):
                 yield Untrace(str(scope))
-            for each in reader.in_scope(str(scope)):
+            # What derives comes later than its premises: erased first, it need not be searched for what it quotes.
+            for each in reversed(reader.in_scope(str(scope))):
                 known = reader.resolve(each.id, undone=True)
                 if known is not None and not known.erased:
                     yield Erase(each.id)

@@ -350,6 +350,7 @@ def test_undo_belongs_to_the_scope_that_was_acted_on(memory):
         with pytest.raises(ScopeError, match="'global'"):
             other.undo(tx or memory.last_tx())
     undone = memory.undo(done.tx)
+    assert undone.claim_ids == (shared,)
     assert (numbers(other), numbers(memory)) == (pytest.approx(before[0]), pytest.approx(before[1]))
     assert other.get(derived).status == Status.ACTIVE
     with pytest.raises(ScopeError):

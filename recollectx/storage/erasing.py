@@ -106,6 +106,8 @@ class Unquoted:
 def unquote(conn: Connection, pk: int) -> Unquoted:
     """Cut quotations of claim `pk` out of what derives from it, through any depth."""
     family = _derived(conn, pk)
+    if not family:
+        return Unquoted([], [])
     erased = Quoted(_wordings(conn, {pk}))
     sources = set(conn.execute(select(AssertionRow.source).where(AssertionRow.claim == pk)).scalars())
     touched, bare = [], []

@@ -25,13 +25,12 @@ from recollectx.db.tables import (
     RevisionRow,
     SettingRow,
     TrustRow,
-    Tx,
 )
-from recollectx.errors import CannotUndo, NotFound
+from recollectx.errors import CannotUndo
 from recollectx.propagation import LogOdds
 from recollectx.storage.reading import RULE, chunks
+from recollectx.storage.transactions import FOLLOWING, cause_of, changes_of, confirmed, undone
 
-KIND = "undo"
 THING: Mapping[type, tuple[str, ...]] = {
     RevisionRow: ("claim",),
     AssertionRow: ("claim", "source"),
@@ -48,12 +47,9 @@ _FOR_GOOD = {
     "trace": "an answer that was given stays given; erase what it quotes",
     "untrace": "what was erased is gone for good",
 }
-_FOLLOWING = frozenset({"strength", "restatus"})
-"""Kinds of change that follow from others, in whatever scope."""
 _JOINING = frozenset({"link", "unlink"})
 """Kinds of change that are about both of their claims."""
 _NAMED = 5
-_OF_SEQ = select(ChangeRow.scope, ChangeRow.kind, ChangeRow.detail, ChangeRow.claim, ChangeRow.other)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +87,7 @@ def turns(conn: Connection, seq: int) -> list[Turn]:
     others = {change.other for change in changes if change.kind != "strength"}
     claims = ({change.claim for change in changes} | others) - {None}
     histories = _histories(conn, claims)
-    cancelled, neutral = _undone(conn, seq)
+    cancelled, neutral = undone(conn, seq)
     found: list[Turn] = []
     later: set[int] = set()
     for (mapped, _), rows in histories.items():
@@ -128,7 +124,7 @@ def turns(conn: Connection, seq: int) -> list[Turn]:
 
 def _check_whole(conn: Connection, seq: int, changes: Iterable[Any]) -> None:
     """Raise CannotUndo, with their ids, if claims that the transaction is about were erased."""
-    about = {change.claim for change in changes if change.kind not in _FOLLOWING}
+    about = {change.claim for change in changes if change.kind not in FOLLOWING}
     about |= {change.other for change in changes if change.kind in _JOINING}
     statement = select(ClaimRow.id).where(ClaimRow.erased.is_not(None)).order_by(ClaimRow.pk)
     erased = [
@@ -157,18 +153,6 @@ def _erasures(conn: Connection, seqs: set[int]) -> int:
     )
 
 
-def confirmed(conn: Connection, seq: int) -> set[int]:
-    """The claims that a transaction confirmed, or the one that it took back or did again."""
-    found: set[int] = set()
-    undone: set[int] = set()
-    for change in conn.execute(_OF_SEQ.where(ChangeRow.seq == seq)):
-        if change.kind == "confirm":
-            found.add(change.claim)
-        elif change.kind == KIND:
-            undone.add(int(change.detail))
-    return found.union(*(confirmed(conn, each) for each in undone))
-
-
 def _gone(found: Iterable[Turn], histories: Mapping[tuple[type, tuple[Any, ...]], list[Any]]) -> int:
     """The transaction after which a claim is missing that a row to be opened again is about, 0 if none is."""
     turned = list(found)
@@ -184,7 +168,7 @@ def _ended(rows: Iterable[Any]) -> bool:
 
 def _changes(conn: Connection, seq: int) -> list[Any]:
     cause_of(conn, seq)
-    changes = list(conn.execute(_OF_SEQ.where(ChangeRow.seq == seq)).all())
+    changes = changes_of(conn, seq)
     kinds = {change.kind for change in changes}
     for kind, why in _FOR_GOOD.items():
         if kind in kinds:
@@ -239,63 +223,3 @@ def _about(thing: tuple[type, tuple[Any, ...]], born: Any) -> bool:
     if mapped is EdgeRow:
         return born.claim in key[:2]
     return mapped in (RevisionRow, AssertionRow) and key[0] == born.claim
-
-
-def _undone(conn: Connection, seq: int) -> tuple[dict[int, int], set[int]]:
-    """What was taken back by which later transaction that still counts, and those later ones that come to nothing:
-    taken back, or taking back one later than `seq`."""
-    statement = (
-        select(ChangeRow.seq, ChangeRow.detail)
-        .where(ChangeRow.seq > seq, ChangeRow.kind == KIND)
-        .distinct()
-        .order_by(ChangeRow.seq.desc())
-    )
-    cancelled: dict[int, int] = {}
-    neutral = set()
-    for row in conn.execute(statement):
-        target = int(row.detail)
-        if row.seq not in cancelled:
-            cancelled[target] = row.seq
-        if target > seq:
-            neutral.add(row.seq)
-    return cancelled, neutral | set(cancelled)
-
-
-def taken_back(conn: Connection) -> set[int]:
-    """The transactions that were taken back, and not done again."""
-    return set(_undone(conn, 0)[0])
-
-
-def scopes_of(conn: Connection, seq: int) -> set[str]:
-    """The scopes that a transaction acted on; what moved elsewhere in consequence is not counted."""
-    changes = conn.execute(_OF_SEQ.where(ChangeRow.seq == seq)).all()
-    undone = {int(change.detail) for change in changes if change.kind == KIND}
-    if undone:
-        return set().union(*(scopes_of(conn, each) for each in undone))
-    return {change.scope for change in changes if change.kind not in _FOLLOWING} - {None}
-
-
-def cause_of(conn: Connection, seq: int) -> str:
-    """What caused a transaction. Raises NotFound if there is none."""
-    cause = conn.execute(select(Tx.cause).where(Tx.seq == seq)).scalar()
-    if cause is None:
-        raise NotFound(f"there is no transaction {seq}")
-    return str(cause)
-
-
-def last_of(conn: Connection, scope: str) -> int:
-    """The last transaction that wrote to `scope`, 0 if there is none."""
-    statement = select(ChangeRow.seq).where(ChangeRow.scope == scope).order_by(ChangeRow.n.desc()).limit(1)
-    return int(conn.execute(statement).scalar() or 0)
-
-
-def claims_of(conn: Connection, seq: int) -> list[str]:
-    """Ids of the claims that a transaction touched, in the order of their coming."""
-    statement = (
-        select(ClaimRow.id)
-        .join(ChangeRow, ChangeRow.claim == ClaimRow.pk)
-        .where(ChangeRow.seq == seq, ClaimRow.erased.is_(None))
-        .group_by(ClaimRow.pk, ClaimRow.id)
-        .order_by(ClaimRow.pk)
-    )
-    return list(conn.execute(statement).scalars())

@@ -50,7 +50,8 @@ from recollectx.storage.erasing import erase_rows, erase_trust, unembed_next, un
 from recollectx.storage.reading import RULE, Reader, StoredEdge, said_hash, slot_hash
 from recollectx.storage.standing import restand
 from recollectx.storage.tracing import insert_trace, traced_erasure, untrace
-from recollectx.storage.undoing import KIND, Turn, confirmed, turns
+from recollectx.storage.transactions import KIND, confirmed
+from recollectx.storage.undoing import Turn, turns
 from recollectx.text import tokens
 
 _TABLES = (
@@ -553,7 +554,7 @@ class Writer:
     def _wipe(self, pk: int) -> None:
         known = self.reader.identities([pk])[pk]
         if known.erased:
-            return  # with something that it quoted through another way
+            return  # by another of the ways that lead here
         n = self._log("erase", known.scope, pk)
         around = {edge.dst for edge in self.reader.edges_out([pk])}
         around |= {edge.src for edge in self.reader.edges_in([pk])}
