@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import uuid4
 
+from recollectx.candidates import of_one_thing, overlap, says_the_same
 from recollectx.changes import (
     Action,
     Change,
@@ -23,7 +24,7 @@ from recollectx.changes import (
     WriteResult,
 )
 from recollectx.claims import CURRENT, Basis, Claim, EpisodicClaim, SemanticClaim, Status, check_text
-from recollectx.deciding import Decider, RuleDecider, says_the_same
+from recollectx.deciding import Decider, RuleDecider
 from recollectx.edges import Edge, Relation
 from recollectx.errors import InvalidClaim, InvalidQuery, ScopeError
 from recollectx.instants import from_micros, iso
@@ -32,7 +33,6 @@ from recollectx.reach import find
 from recollectx.storage.memory_store import MemoryStore
 from recollectx.storage.reading import Identity, Reader
 from recollectx.storage.transactions import cause_of, claims_of, scopes_of
-from recollectx.text import slot
 
 REASON = "correction_reason"
 LAST = 2**63 - 1
@@ -115,7 +115,7 @@ class Correcting:
         old = self._old(old_id, "correct")
         if isinstance(new, str):
             new = reworded(old, new, now=self._storage.clock(), since=old.since)
-            new = replace(new, valid_to=old.valid_to)
+            new = replace(new, valid_to=self._stated_end(old_id))
         new = self._place(new)
         if reason:
             check_text(reason, "reason", 100_000)
@@ -125,7 +125,7 @@ class Correcting:
         def before(reader: Reader) -> Iterator[Change]:
             known, present = _usable(reader, self._scope, old_id, "correct")
             _differs(present, new)
-            if _one_slot(present, new):
+            if of_one_thing(present, new):
                 found = _Places.of(reader, known.pk)
                 places.below, places.above = found.below, found.above
             yield Correct(known.id)
@@ -207,11 +207,11 @@ class Correcting:
         claim = reader.claims([known.pk])[known.pk]
         if not isinstance(claim, SemanticClaim) or not self._decider.is_single_valued(claim.predicate):
             return
-        for each in reader.candidates(self._scope, claim):
+        for each in reader.candidates(self._scope, claim, rivals=True):
             rival = each.claim
-            if rival.id == claim.id or rival.status not in CURRENT or not _one_slot(claim, rival):
+            if rival.id == claim.id or rival.status not in CURRENT or not of_one_thing(claim, rival):
                 continue
-            if not says_the_same(claim, rival) and _overlap(claim, rival):
+            if not says_the_same(claim, rival) and overlap(claim, rival):
                 yield Link(Edge(claim.id, rival.id, Relation.CONTRADICTS))
 
     def undo(self, tx: int) -> Undone:
@@ -233,6 +233,10 @@ class Correcting:
         with self._storage.reader() as reader:
             return Undone(tx, told[0], done.seq, tuple(claims_of(reader.conn, done.seq, self._scope)))
 
+    def _stated_end(self, claim_id: str) -> float | None:
+        with self._storage.reader() as reader:
+            return _seconds(reader.stated_to(find(reader, self._scope, claim_id).pk))
+
     def _old(self, old_id: str, verb: str) -> Claim:
         with self._storage.reader() as reader:
             return _usable(reader, self._scope, old_id, verb)[1]
@@ -253,20 +257,6 @@ def _usable(reader: Reader, scope: str, claim_id: str, verb: str) -> tuple[Ident
 def _differs(old: Claim, new: Claim) -> None:
     if says_the_same(old, new):
         raise InvalidClaim(f"that says the same as claim {old.id}; use update to change its other fields")
-
-
-def _one_slot(one: Claim, other: Claim) -> bool:
-    return (
-        isinstance(one, SemanticClaim)
-        and isinstance(other, SemanticClaim)
-        and bool(one.subject)
-        and slot(one) == slot(other)
-    )
-
-
-def _overlap(one: Claim, other: Claim) -> bool:
-    ends = [end for end in (one.valid_to, other.valid_to) if end is not None]
-    return not ends or max(one.since, other.since) < min(ends)
 
 
 def _superseded(reader: Reader, known: Identity) -> bool:

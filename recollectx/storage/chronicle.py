@@ -231,6 +231,7 @@ _STANDS = (
         AssertionRow.said_at,
         AssertionRow.session,
         AssertionRow.times,
+        AssertionRow.dates,
         *_SPAN,
     )
     .join(Tx, Tx.seq == AssertionRow.tx_from)
