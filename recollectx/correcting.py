@@ -27,14 +27,16 @@ from recollectx.claims import CURRENT, Basis, Claim, EpisodicClaim, SemanticClai
 from recollectx.deciding import Decider, RuleDecider
 from recollectx.edges import Edge, Relation
 from recollectx.errors import InvalidClaim, InvalidQuery, ScopeError
-from recollectx.instants import from_micros
+from recollectx.instants import from_micros, iso
 from recollectx.intake import Around, Intake
 from recollectx.reach import find
 from recollectx.storage.memory_store import MemoryStore
 from recollectx.storage.reading import Identity, Reader
-from recollectx.storage.undoing import cause_of, claims_of, scopes_of
+from recollectx.storage.transactions import cause_of, claims_of, scopes_of
 
 REASON = "correction_reason"
+LAST = 2**63 - 1
+"""No transaction has a greater number."""
 
 
 def reworded(old: Claim, text: str, *, now: float, since: float) -> Claim:
@@ -152,7 +154,7 @@ class Correcting:
             _differs(present, new)
             if ends < present.since:
                 raise InvalidClaim(
-                    f"claim {present.id} begins at {present.since}, it cannot end before that, at {ends}; "
+                    f"claim {present.id} begins at {iso(present.since)}, it cannot end before that, at {iso(ends)}; "
                     "if it was never true, correct it"
                 )
             yield from ()
@@ -214,22 +216,22 @@ class Correcting:
 
     def undo(self, tx: int) -> Undone:
         """See Memory.undo."""
-        if isinstance(tx, bool) or not isinstance(tx, int) or tx < 1:
-            raise InvalidQuery(f"undo takes the number of a transaction, got {tx!r}")
+        if isinstance(tx, bool) or not isinstance(tx, int) or not 1 <= tx <= LAST:
+            raise InvalidQuery(f"undo takes the number of a transaction, from 1 to {LAST}, got {tx!r}")
         told: list[str] = []
 
         def plan(reader: Reader) -> Iterator[Change]:
             foreign = scopes_of(reader.conn, tx) - {self._scope}
             if foreign:
                 raise ScopeError(
-                    f"transaction {tx} wrote to scope {min(foreign)!r}; take it back from a Memory of that scope"
+                    f"transaction {tx} acted on scope {min(foreign)!r}; take it back from a Memory of that scope"
                 )
             told.append(cause_of(reader.conn, tx))
             yield Undo(tx)
 
         done = self._storage.apply(plan, cause=f"undo {tx}")
         with self._storage.reader() as reader:
-            return Undone(tx, told[0], done.seq, tuple(claims_of(reader.conn, done.seq)))
+            return Undone(tx, told[0], done.seq, tuple(claims_of(reader.conn, done.seq, self._scope)))
 
     def _stated_end(self, claim_id: str) -> float | None:
         with self._storage.reader() as reader:

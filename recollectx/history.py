@@ -15,7 +15,7 @@ from recollectx.errors import InvalidQuery
 from recollectx.filters import holds
 from recollectx.instants import Instant, to_seconds
 from recollectx.propagation import ConfidenceChangeEvent
-from recollectx.query import MAX_K, AllScopes, Query
+from recollectx.query import AllScopes, Query, check_count
 from recollectx.reach import find
 from recollectx.storage.chronicle import (
     Cause,
@@ -134,9 +134,9 @@ class History:
     def snapshot(
         self,
         as_of: Instant,
-        *,
         scope: Scopes = None,
         valid_at: Instant | None = None,
+        *,
         status: Statuses = None,
     ) -> Snapshot:
         """What was believed then: the claims that `retrieve(as_of=...)` gives, and the edges between them.
@@ -185,10 +185,9 @@ class History:
     def timeline(self, entity: str | None = None, limit: int = 100, *, scope: Scopes = None) -> list[Event]:
         """The last `limit` events, newest first in the order of writing: asserted, revised, superseded, linked, ...
 
-        entity: only events of claims that named it then; letter case does not matter.
+        entity: only events of claims that named it then, or that it was the subject of; letter case does not matter.
         """
-        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_K:
-            raise InvalidQuery(f"limit must be a whole number from 1 to {MAX_K:,}, got {limit!r}")
+        check_count(limit, "limit")
         if entity is not None and not isinstance(entity, str):
             raise InvalidQuery(f"entity must be a name, got {entity!r}")
         scopes = self._asked(None, scope).scopes
@@ -210,7 +209,7 @@ class History:
                 tuple(reversed(events(reader, known))),
             )
 
-    def diff(self, t1: Instant, t2: Instant, *, scope: Scopes = None) -> Diff:
+    def diff(self, t1: Instant, t2: Instant, scope: Scopes = None) -> Diff:
         """What changed from one moment to a later one, and why. Raises InvalidQuery if they are the other way round."""
         first, second = self._asked(t1, scope), self._asked(t2, scope)
         start, end = _time(first), _time(second)

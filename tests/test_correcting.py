@@ -516,7 +516,7 @@ def test_the_commands_do_what_the_methods_do(path, ask):
     moved = ask("supersede", corrected["id"], "Faro", "--at", "2024-05-01")
     assert moved["claim"]["valid_from"] == "2024-05-01T00:00:00Z"
     assert ask("undo", moved["tx"])["undone"] == moved["tx"]
-    assert ask("trust", "ana", "0.4") == {"source": "ana", "level": 0.4, "scope": "global"}
+    assert ask("trust", "ana", "0.4") == {"source": "ana", "level": 0.4, "scope": "global", "tx": 5}
     taken = ask("retract", "ana")
     assert [claim["status"] for claim in taken["claims"] if claim["id"] == corrected["id"]] == ["retired"]
     ask("undo", taken["tx"])
@@ -540,3 +540,9 @@ def test_the_commands_speak_to_people(path):
     assert "in use" in said("restore", old)
     assert "trusted 0.5" in said("trust", "ana", "0.5")
     assert "took back 1 claims" in said("retract", "ana")
+
+
+def test_an_end_before_the_beginning_is_told_in_dates(memory):
+    old = memory.store(home("Porto", "ana", valid_from="2024-05-01")).claim_id
+    with pytest.raises(InvalidClaim, match=r"begins at 2024-05-01T00:00:00Z.* at 2024-01-01T00:00:00Z"):
+        memory.supersede(old, "Braga", at="2024-01-01")

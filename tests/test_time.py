@@ -704,3 +704,11 @@ def test_hostile_words_stay_words_in_the_timeline(memory, path):
     result = CliRunner().invoke(app, ["--db", str(path), "timeline"])
     assert "\x1b" not in result.stdout
     assert "\x07" not in result.stdout
+
+
+def test_the_subject_of_a_fact_is_somebody_it_names(memory):
+    memory.store_many([home("Porto", "ana"), fact("sweet", "ana", entities="Bo")])
+    told = [event.text for event in memory.history.timeline(entity="ana")]
+    assert told == ["Ana lives in Porto"]
+    assert [event.text for event in memory.history.timeline("BO")] == ["tea tastes sweet"]
+    assert memory.history.timeline("") == []

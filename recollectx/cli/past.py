@@ -113,12 +113,13 @@ def _edge_change_document(change: EdgeChange) -> Document:
 
 
 def _timeline(terminal: Terminal, events: Iterable[Event]) -> Table:
-    table = _table("when", "what", "id", "text")
+    table = _table("tx", "when", "what", "id", "text")
     for event in events:
         text = Text(_cut(event.text or "", terminal))
         if event.other_id is not None:
             text.append(f"  by {short(event.other_id)}", style="dim")
-        table.add_row(iso(event.at), plain(event.what), short(event.claim_id or "-"), text)
+        seq = str(event.cause.seq)
+        table.add_row(seq, iso(event.at), plain(event.what), short(event.claim_id or "-"), text)
     return table
 
 

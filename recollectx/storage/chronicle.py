@@ -27,6 +27,7 @@ TOLD = {
     **WORDS,
     "assert": "asserted",
     "revise": "revised",
+    "confirm": "confirmed",
     "alias": "known by one more id",
     "erase": "erased",
 }
@@ -263,7 +264,7 @@ def page(reader: Reader, scopes: Scopes, *, after: int) -> list[int]:
 
 
 def happened(conn: Connection, scopes: Scopes, *, entity: str | None, limit: int) -> list[Event]:
-    """The last `limit` events, newest first. entity: only of claims that named it at the time."""
+    """The last `limit` events, newest first. entity: only of claims that named it then."""
     rows = _rows_back(conn, scopes, PAGE if entity else min(limit, PAGE))
     return [_event(row) for row in islice((row for row in rows if _about(row, entity)), limit)]
 
@@ -282,7 +283,7 @@ def _rows_back(conn: Connection, scopes: Scopes, most: int) -> Iterator[Any]:
 def _about(row: Any, entity: str | None) -> bool:
     if entity is None:
         return True
-    named = json.loads(row.entities) if row.entities else ()
+    named = {row.subject or "", *(json.loads(row.entities) if row.entities else ())}
     return entity.casefold() in {name.casefold() for name in named}
 
 

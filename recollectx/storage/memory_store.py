@@ -53,6 +53,8 @@ class Applied:
     changes: int
     erased_ids: tuple[str, ...] = ()
     erased_rows: int = 0
+    cut_ids: tuple[str, ...] = ()
+    erased_answers: int = 0
     at: float = 0.0
     index_waits: bool = False
 
@@ -134,6 +136,8 @@ class MemoryStore(Spellings):
     def close(self) -> None:
         """Let the file go; a second call does nothing."""
         if not self._closed:
+            if self._log_waits:
+                self.truncate_log()
             self._closed = True
             self.retriever.clear()
             self.database.close()
@@ -161,6 +165,7 @@ class MemoryStore(Spellings):
                 writer = self._carried_out(conn, changes, cause=cause, vectors=vectors, model=model)
                 if not writer.count:
                     return Applied(0, 0)
+                cut = tuple(writer.cut_ids())
         except IntegrityError as error:
             raise InvalidClaim(f"the database refused the change: {error.orig}") from error
         if self._log_waits:
@@ -173,6 +178,8 @@ class MemoryStore(Spellings):
             writer.count,
             tuple(writer.erased_ids),
             writer.erased_rows,
+            cut,
+            writer.erased_answers,
             writer.at / 1e6,
             not outside,
         )
@@ -241,7 +248,10 @@ class MemoryStore(Spellings):
             yield Reader(conn, seq=None if as_of is None else seq_at(conn, as_of))
 
     def truncate_log(self) -> bool:
-        """Empty the write-ahead log of erased words; False while a reader needs it, then tried at each write."""
+        """Empty the write-ahead log of erased words; False while a reader needs it.
+
+        Then it is tried again with each write and at the end.
+        """
         self._log_waits = not self.database.truncate_log()
         return not self._log_waits
 
