@@ -50,7 +50,9 @@ def holds(claim: Claim, query: Query, now: float) -> bool:
     ends = math.inf if claim.valid_to is None else claim.valid_to
     if query.valid_at is not None:
         return claim.since <= query.valid_at < ends
-    return query.status is not None or ends > now
+    # One that states no start is known from the moment it is stored, whatever that says of its age.
+    begun = claim.since <= now or claim.since == claim.created_at
+    return query.status is not None or (begun and ends > now)
 
 
 def _labelled(labels: Mapping[str | None, int], values: Iterable[str]) -> Mask:

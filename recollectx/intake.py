@@ -16,6 +16,7 @@ from recollectx.edges import Edge, Relation
 from recollectx.errors import InvalidClaim
 from recollectx.policies.base import Decision, PolicyLike, decide, describe
 from recollectx.remembering import Reading, claims_of
+from recollectx.reopening import reopened
 from recollectx.storage.memory_store import MemoryStore
 from recollectx.storage.reading import Identity, Reader
 from recollectx.text import fold_claim
@@ -184,6 +185,7 @@ class Intake:
             changes = list(joining(reader, str(decision.target)))
         else:
             changes = changes_for(decision, claim, candidates, now=self._storage.clock(), span=span)
+            changes += reopened(reader, claim, decision, candidates)
         if known is not None and decision.target != claim.id:
             raise InvalidClaim(
                 f"the id {claim.id!r} names a claim that is out of use; store it under a new id"

@@ -48,6 +48,7 @@ from recollectx.solving import settle
 from recollectx.storage.belief import StoredGraph
 from recollectx.storage.erasing import erase_rows, unembed_next, unquote
 from recollectx.storage.reading import RULE, Reader, StoredEdge, said_hash, slot_hash
+from recollectx.storage.reasons import drop_reasons
 from recollectx.storage.standing import restand
 from recollectx.storage.tracing import insert_trace, traced_erasure, untrace
 from recollectx.storage.undoing import KIND, Turn, turns
@@ -557,6 +558,8 @@ class Writer:
         self.flush()
         for other, scope in unembed_next(self.conn, pk):
             self._log("embed", scope, other)
+        for other, scope in drop_reasons(self.conn, pk):
+            self._log("unquote", scope, other)
         touched, bare = unquote(self.conn, pk)
         self.erased_rows += traced_erasure(self.conn, pk, self.seq)
         self.erased_rows += erase_rows(self.conn, pk, self.seq)
