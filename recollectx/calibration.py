@@ -20,6 +20,7 @@ from recollectx.errors import InvalidClaim
 from recollectx.reach import find
 from recollectx.storage.memory_store import MemoryStore
 from recollectx.storage.reading import Reader
+from recollectx.storage.undoing import taken_back
 
 FEWEST = 20
 BINS = 5
@@ -51,7 +52,7 @@ _STILL_CORRECTED = (
     .exists()
 )
 _OUTCOMES = (
-    select(ChangeRow.claim, ChangeRow.kind, _BEFORE.label("before"))
+    select(ChangeRow.seq, ChangeRow.claim, ChangeRow.kind, _BEFORE.label("before"))
     .where(
         ChangeRow.scope == bindparam("scope"),
         or_(
@@ -105,9 +106,10 @@ class Calibration:
 def calibration(reader: Reader, scope: str) -> Calibration:
     """How well the confidences of a scope were calibrated."""
     latest: dict[int, tuple[float, bool]] = {}
+    undone = taken_back(reader.conn)
     for row in reader.conn.execute(_OUTCOMES, {"scope": scope}):
         # Nothing was believed before the transaction that brought a claim, and nothing is kept of an erased one.
-        if row.before is not None:
+        if row.before is not None and row.seq not in undone:
             latest[row.claim] = (row.before, row.kind == "confirm")
     return judged(latest.values())
 

@@ -35,10 +35,14 @@ class Reinforce:
 
 @dataclass(frozen=True, slots=True)
 class Retract:
-    """A source takes back what it asserted of a claim."""
+    """A source takes back what it asserted of a claim.
+
+    settle: what that means for other claims is settled before the next change is decided on.
+    """
 
     claim_id: str
     source: str | None
+    settle: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,7 @@ class Retire:
 
 @dataclass(frozen=True, slots=True)
 class Restore:
-    """Bring a retired claim back, valid as long as was stated."""
+    """Bring a claim back as what it was when it was last in use, valid as long as was stated."""
 
     claim_id: str
 

@@ -109,12 +109,13 @@ def compare(conn: Connection, first: Query, second: Query) -> Diff:
     if not _in(first, GLOBAL):
         # A claim of global takes its edges with it.
         outer = touched(conn, (GLOBAL,), after=after, last=last)
-        names = reader.identities(edge.dst for edge in edge_spans(reader, outer))
-        edges += [edge for edge in edge_spans(reader, outer) if _in(first, names[edge.dst].scope)]
+        going = edge_spans(reader, outer)
+        ends = reader.identities(edge.dst for edge in going)
+        edges += [edge for edge in going if _in(first, ends[edge.dst].scope)]
         causes = outer | causes
     edges = [edge for edge in edges if edge.stood(after) or edge.stood(last)]
-    ends = keys | {pk for edge in edges for pk in (edge.src, edge.dst)}
-    before, later = _Moment.of(conn, first, after, ends), _Moment.of(conn, second, last, ends)
+    known = keys | {pk for edge in edges for pk in (edge.src, edge.dst)}
+    before, later = _Moment.of(conn, first, after, known), _Moment.of(conn, second, last, known)
     came, went = _edges(edges, before, later, causes)
     sorts = _claims(keys, before, later, causes)
     return Diff(

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import uuid4
 
+from recollectx.candidates import of_one_thing, overlap, says_the_same
 from recollectx.changes import (
     Action,
     Change,
@@ -23,18 +24,16 @@ from recollectx.changes import (
     WriteResult,
 )
 from recollectx.claims import CURRENT, Basis, Claim, EpisodicClaim, SemanticClaim, Status, check_text
-from recollectx.deciding import Decider, RuleDecider, says_the_same
+from recollectx.deciding import Decider, RuleDecider
 from recollectx.edges import Edge, Relation
 from recollectx.errors import InvalidClaim, InvalidQuery, ScopeError
 from recollectx.instants import from_micros
 from recollectx.intake import Around, Intake
 from recollectx.reach import find
-from recollectx.reopening import overlap
 from recollectx.storage.memory_store import MemoryStore
 from recollectx.storage.reading import Identity, Reader
 from recollectx.storage.reasons import REASON
 from recollectx.storage.undoing import cause_of, claims_of, scopes_of
-from recollectx.text import slot
 
 
 def reworded(old: Claim, text: str, *, source: str | None, now: float, since: float) -> Claim:
@@ -117,7 +116,8 @@ class Correcting:
     def correct(self, old_id: str, new: Claim | str, reason: str, source: str | None) -> WriteResult:
         """See Memory.correct."""
         old = self._old(old_id, "correct")
-        new = self._new(old, new, source=source, since=old.since, until=old.valid_to)
+        until = self._stated_end(old_id) if isinstance(new, str) else None
+        new = self._new(old, new, source=source, since=old.since, until=until)
         if reason:
             check_text(reason, "reason", 100_000)
             new = replace(new, metadata={**new.metadata, REASON: reason})
@@ -126,7 +126,7 @@ class Correcting:
         def before(reader: Reader) -> Iterator[Change]:
             known, present = _usable(reader, self._scope, old_id, "correct")
             _differs(present, new)
-            if _one_slot(present, new):
+            if of_one_thing(present, new):
                 found = _Places.of(reader, known.pk)
                 places.below, places.above = found.below, found.above
             yield Correct(known.id)
@@ -218,9 +218,9 @@ class Correcting:
         claim = reader.claims([known.pk])[known.pk]
         if not isinstance(claim, SemanticClaim) or not self._decider.is_single_valued(claim.predicate):
             return
-        for each in reader.candidates(self._scope, claim):
+        for each in reader.candidates(self._scope, claim, rivals=True):
             rival = each.claim
-            if rival.id == claim.id or rival.status not in CURRENT or not _one_slot(claim, rival):
+            if rival.id == claim.id or rival.status not in CURRENT or not of_one_thing(claim, rival):
                 continue
             if not says_the_same(claim, rival) and overlap(claim, rival):
                 yield Link(Edge(claim.id, rival.id, Relation.CONTRADICTS))
@@ -244,6 +244,10 @@ class Correcting:
         with self._storage.reader() as reader:
             return Undone(tx, told[0], done.seq, tuple(claims_of(reader.conn, done.seq)))
 
+    def _stated_end(self, claim_id: str) -> float | None:
+        with self._storage.reader() as reader:
+            return _seconds(reader.stated_to(find(reader, self._scope, claim_id).pk))
+
     def _old(self, old_id: str, verb: str) -> Claim:
         with self._storage.reader() as reader:
             return _usable(reader, self._scope, old_id, verb)[1]
@@ -264,15 +268,6 @@ def _usable(reader: Reader, scope: str, claim_id: str, verb: str) -> tuple[Ident
 def _differs(old: Claim, new: Claim) -> None:
     if says_the_same(old, new):
         raise InvalidClaim(f"that says the same as claim {old.id}; use update to change its other fields")
-
-
-def _one_slot(one: Claim, other: Claim) -> bool:
-    return (
-        isinstance(one, SemanticClaim)
-        and isinstance(other, SemanticClaim)
-        and bool(one.subject)
-        and slot(one) == slot(other)
-    )
 
 
 def _superseded(reader: Reader, known: Identity) -> bool:

@@ -1,5 +1,6 @@
 """The filters of a query: which rows of a scope pass them."""
 
+import json
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -39,7 +40,7 @@ def passing(columns: Columns, rows: Rows, query: Query, now: float) -> Rows:
         begins = column["valid_from"][rows]
         rows = rows[(begins <= now) | (begins == column["created_at"][rows])]
     if query.metadata:
-        rows = rows[[_has(columns.metadata.get(at, {}), query.metadata) for at in rows.tolist()]]
+        rows = rows[[_has(columns.metadata.get(at), query.metadata) for at in rows.tolist()]]
     return rows
 
 
@@ -62,5 +63,6 @@ def _labelled(labels: Mapping[str | None, int], values: Iterable[str]) -> Mask:
     return allowed
 
 
-def _has(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+def _has(stored: str | None, wanted: Mapping[str, Any]) -> bool:
+    found = {} if stored is None else json.loads(stored)
     return all(key in found and found[key] == value for key, value in wanted.items())

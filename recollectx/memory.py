@@ -351,10 +351,16 @@ class Memory:
             else:
                 pks = reader.asserted_by(source, self.scope)
             ids = reader.identities(pks)
-            for pk, assertions in sorted(reader.assertions(pks).items()):
-                if any(assertion.source == source for _, assertion in assertions):
-                    taken.append(ids[pk].id)
-                    yield Retract(ids[pk].id, source)
+            said = [
+                ids[pk]
+                for pk, assertions in sorted(reader.assertions(pks).items())
+                if any(assertion.source == source for _, assertion in assertions)
+            ]
+            for each in said:
+                taken.append(each.id)
+                yield Retract(each.id, source, settle=each is said[-1])
+            for each in said:
+                yield from self._intake().retelling.left(reader, each)
 
         self.storage.apply(plan, cause="retract")
         return taken

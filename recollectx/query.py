@@ -3,7 +3,7 @@
 import math
 import uuid
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import Any, Final
 
@@ -30,20 +30,24 @@ class Weights:
     """How a hit's score is made; every weight is at least 0.
 
     dense, keyword: weight of meaning (vectors) and of words; 0 switches that arm off, and not both may be 0.
-    neighbours: share of the scores of the turns next to it in its session.
+    neighbours: share of the score of the turn next to it in its session; half of it of the one after that.
+    session: share of the best score in its session.
+    speaker: what it gains if the question names its source, in standard deviations of a score.
     confidence, importance: weight of the claim's own numbers beside relevance; 0 leaves order to relevance.
     recency_bias: exponent of the decay; 0 leaves time out.
     """
 
     dense: float = 1.0
     keyword: float = 1.0
-    neighbours: float = 0.35
+    neighbours: float = 0.4
+    session: float = 0.3
+    speaker: float = 1.5
     confidence: float = 0.0
     importance: float = 0.0
     recency_bias: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("dense", "keyword", "neighbours", "confidence", "importance", "recency_bias"):
+        for name in (each.name for each in fields(self)):
             value = getattr(self, name)
             if not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
                 raise InvalidQuery(f"weight {name} must be a number from 0, got {value!r}")
@@ -137,14 +141,17 @@ class Parts:
 
     cosine: of the claim's vector with the question's.
     keyword: BM25 of the claim's own words.  share: of the question's IDF, matched by the claim, in [0, 1].
-    neighbours: what the turns beside it added; beside a cosine in standard deviations, which may be negative, else
-    in BM25.  recency: the decay factor, in (0, 1].
+    neighbours, session, speaker: what the turns beside it, the best of its session and being said by the one the
+    question names added; beside a cosine in standard deviations, which may be negative, else as a share of the most
+    that BM25 could reach.  recency: the decay factor, in (0, 1].
     """
 
     cosine: float | None = None
     keyword: float | None = None
     share: float | None = None
     neighbours: float | None = None
+    session: float | None = None
+    speaker: float | None = None
     recency: float | None = None
     confidence: float | None = None
 

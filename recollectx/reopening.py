@@ -5,11 +5,12 @@ So a dispute that was closed is open again once somebody repeats what was droppe
 
 from collections.abc import Iterable, Iterator
 
+from recollectx.candidates import Candidate, overlap, says_the_same
 from recollectx.changes import Action, Link, WriteDecision
 from recollectx.claims import CURRENT, Claim, Status
-from recollectx.deciding import SUPERSEDED_BY, Candidate, says_the_same
 from recollectx.edges import Edge, Relation
 from recollectx.storage.reading import Reader
+from recollectx.values import SUPERSEDED_BY
 
 
 def reopened(
@@ -32,9 +33,3 @@ def reopened(
         settled.add(rival.id)
         ends = (claim.id, rival.id) if edge.src in old else (rival.id, claim.id)
         yield Link(Edge(*ends, Relation.CONTRADICTS, edge.strength))
-
-
-def overlap(one: Claim, other: Claim) -> bool:
-    """Whether there is a time at which both hold."""
-    ends = [end for end in (one.valid_to, other.valid_to) if end is not None]
-    return not ends or max(one.since, other.since) < min(ends)

@@ -264,6 +264,51 @@ def test_the_older_value_is_current_again_when_the_newer_falls(memory, take_back
     assert (after.status, after.valid_to, after.confidence) == (Status.ACTIVE, None, 0.8)
 
 
+@pytest.mark.parametrize(
+    "take_back",
+    [
+        lambda memory, new: memory.retract("ana", new),
+        lambda memory, new: memory.forget(new),
+        lambda memory, new: memory.correct(new, fact("sweet")),
+        lambda memory, new: memory.erase(new),
+    ],
+    ids=["retract", "forget", "correct", "erase"],
+)
+def test_a_value_that_comes_back_contradicts_what_was_told_meanwhile(memory, take_back, request):
+    old, new = two_homes(memory)
+    rival = memory.store(home("Faro", "bob", created_at=START + 2 * DAY)).claim_id
+    doubt = memory.store(fact("bitter", "bob")).claim_id
+    memory.add_contradiction(doubt, new)
+    before = numbers(memory)
+    take_back(memory, new)
+    assert status(memory, old) == Status.ACTIVE
+    assert memory.explain(old)["contradicted_by"] == [rival]
+    assert memory.explain(doubt)["contradicted_by"] == []
+    assert memory.get(old).confidence < 0.8
+    if "erase" not in request.node.name:
+        memory.undo(memory.last_tx())
+        assert numbers(memory) == pytest.approx(before, abs=1e-9)
+        assert memory.explain(old)["contradicted_by"] == []
+
+
+@pytest.mark.parametrize("state", ["hypothesis", "completed"])
+def test_what_comes_back_is_what_it_was(memory, state):
+    old = memory.store(home("Porto", "ana", status=state)).claim_id
+    new = memory.store(home("Braga", "ana", created_at=START + DAY)).claim_id
+    late = memory.store(home("Faro", "ana", created_at=START - DAY, status=state)).claim_id
+    memory.forget(new)
+    assert (status(memory, old), status(memory, late)) == (state, Status.SUPERSEDED)
+    memory.forget(old)
+    assert status(memory, late) == state
+    memory.forget(late)
+    assert (memory.restore(late).action, status(memory, late)) == ("UPDATE", state)
+    memory.store(home("Porto", "ana", subject="Ines", status=state))
+    memory.store(home("Porto", "ana", subject="Ines", created_at=START + 5 * DAY))
+    memory.store(home("Braga", "ana", subject="Ines", created_at=START + 2 * DAY))
+    again = [claim.status for claim in memory.retrieve(entities=[]) if claim.subject == "Ines"]
+    assert again == [state]
+
+
 def test_what_fell_is_looked_through_in_a_chain_of_values(memory):
     old, middle = two_homes(memory)
     last = memory.store(home("Faro", "ana", created_at=START + 5 * DAY)).claim_id

@@ -204,6 +204,15 @@ def test_disputes_stay_in_their_scope(path):
         assert mine.get(one).status == Status.RETIRED
 
 
+def test_a_confirmation_taken_back_is_no_outcome(memory):
+    claim = memory.store(fact("sweet", "ana")).claim_id
+    confirmed = memory.confirm(claim).tx
+    undone = memory.undo(confirmed).tx
+    assert memory.calibration().outcomes == 0
+    memory.undo(undone)
+    assert memory.calibration().confirmed == 1
+
+
 def test_a_confirmation_is_kept_and_moves_nothing(memory):
     claim = memory.store(fact("sweet", "ana", confidence=0.7)).claim_id
     memory.confirm(claim)

@@ -56,10 +56,7 @@ def hit_document(hit: Hit, rank: int) -> Document:
     return {
         "rank": rank,
         "score": hit.score,
-        "parts": {
-            name: getattr(hit.parts, name)
-            for name in ("keyword", "share", "neighbours", "recency", "confidence")
-        },
+        "parts": asdict(hit.parts),
         "disputed_by": list(hit.disputed_by),
         "disputes": [asdict(dispute) for dispute in hit.disputes],
         "claim": claim_document(hit.claim),

@@ -8,6 +8,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from rich.table import Table
@@ -115,11 +116,5 @@ def _remark(words: Text, claim: Claim, hit: Hit) -> None:
 
 
 def _parts(parts: Parts) -> str:
-    named = {
-        "keyword": parts.keyword,
-        "share": parts.share,
-        "neighbours": parts.neighbours,
-        "recency": parts.recency,
-        "confidence": parts.confidence,
-    }
+    named = asdict(parts)
     return "  ".join(f"{name} {value:.3f}" for name, value in named.items() if value is not None)

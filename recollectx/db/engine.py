@@ -111,10 +111,12 @@ class Database:
                     self._file = _identity(self.url)
                     conn.rollback()
                 self._check_free(conn)
-                conn.begin()
                 # The driver leaves this to us; asked through SQLAlchemy it takes longer than reading a claim.
                 conn.connection.cursor().execute("BEGIN").close()
-                yield conn
+                try:
+                    yield conn
+                finally:
+                    conn.connection.rollback()
 
     @contextmanager
     def write(self) -> Iterator[Connection]:

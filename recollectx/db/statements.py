@@ -38,24 +38,17 @@ def fetch(conn: Connection, statement: Executable, params: Mapping[str, Any]) ->
 
     For statements that are made once and whose values need no conversion. Raises what `conn.execute` does.
     """
-    given: dict[str, Any] = {}
-    shape = []
-    for name, value in params.items():
-        given[name] = listed = _padded(value) if isinstance(value, list) else value
-        shape.append((name, len(listed) if isinstance(value, list) else None))
+    given = {name: _padded(value) if isinstance(value, list) else value for name, value in params.items()}
+    shape = [(name, len(value) if isinstance(value, list) else None) for name, value in given.items()]
     query = _select_sql(statement, conn.dialect, tuple(shape))
-    values: list[Any] = []
-    for place, constant in query.places:
-        value = constant if place is None else given[place]
-        if isinstance(value, list):
-            values += value
-        else:
-            values.append(value)
-    if conn.dispatch.before_cursor_execute or conn.dispatch.after_cursor_execute:
+    given |= query.constants
+    values = [given[name] for name in query.places]
+    for at in query.lists:
+        values[at : at + 1] = values[at]
+    told = conn.engine.dispatch
+    if told.before_cursor_execute or told.after_cursor_execute:
         # Whoever listens to the engine is told of reads as of anything else.
         return [query.row(row) for row in conn.exec_driver_sql(query.sql, tuple(values))]
-    if not conn.in_transaction():
-        conn.begin()
     dbapi = conn.dialect.loaded_dbapi
     cursor = conn.connection.cursor()
     try:
@@ -68,15 +61,23 @@ def fetch(conn: Connection, statement: Executable, params: Mapping[str, Any]) ->
 
 
 class _Query(NamedTuple):
-    """places: for each value, or list of values, in order the parameter that gives it, or a constant."""
+    """places: for each value in order the parameter that gives it, or the constant; a list fills one place.
+
+    lists: the places of lists, the last one first.
+    """
 
     sql: str
-    places: tuple[tuple[str | None, Any], ...]
+    places: tuple[str, ...]
+    lists: tuple[int, ...]
+    constants: Mapping[str, Any]
     row: Any
 
 
 class _Slot(NamedTuple):
+    """Where the value of a parameter goes, or the nth of its values."""
+
     name: str
+    nth: int = 0
 
 
 def _padded(values: list[Any]) -> list[Any]:
@@ -88,25 +89,24 @@ def _padded(values: list[Any]) -> list[Any]:
 @lru_cache(maxsize=1_024)
 def _select_sql(statement: Executable, dialect: Dialect, shape: Shape) -> _Query:
     compiled = _compiled(statement, dialect)
-    slots = {name: _Slot(name) if size is None else [_Slot(name)] * size for name, size in shape}
-    expanded = compiled.construct_expanded_state(slots)
-    lists = {name for name, size in shape if size is not None}
-    places: list[tuple[str | None, Any]] = []
-    run = 0
     sizes = dict(shape)
+    slots = {
+        name: _Slot(name) if size is None else [_Slot(name, nth) for nth in range(size)]
+        for name, size in shape
+    }
+    expanded = compiled.construct_expanded_state(slots)
+    places: list[str] = []
+    constants: dict[str, Any] = {}
     for value in expanded.positional_parameters:
-        if isinstance(value, _Slot) and value.name in lists:
-            run += 1
-            if run == sizes[value.name]:
-                places.append((value.name, None))
-                run = 0
-        elif isinstance(value, _Slot):
-            places.append((value.name, None))
-        else:
-            places.append((None, value))
+        if not isinstance(value, _Slot):
+            places.append(f"constant {len(places)}")
+            constants[places[-1]] = value
+        elif value.nth == 0:
+            places.append(value.name)
+    lists = tuple(at for at in reversed(range(len(places))) if sizes.get(places[at]) is not None)
     columns = cast(Any, statement).selected_columns.keys()
     row: Any = namedtuple("Row", list(columns), rename=True)  # type: ignore[misc]
-    return _Query(expanded.statement, tuple(places), row._make)
+    return _Query(expanded.statement, tuple(places), lists, constants, row._make)
 
 
 @lru_cache(maxsize=256)

@@ -141,7 +141,7 @@ class RevisionRow(Versioned, Base):
 
 
 class AssertionRow(Versioned, Base):
-    """One source standing behind a claim; evidence is a JSON list, None when empty."""
+    """One source standing behind a claim; evidence and dates (microseconds) are JSON lists, None when empty."""
 
     __tablename__ = "rx_assertions"
     __table_args__ = (
@@ -157,6 +157,7 @@ class AssertionRow(Versioned, Base):
     said_at: Mapped[int] = mapped_column(Big)
     session: Mapped[str | None] = mapped_column(Text)
     times: Mapped[int] = mapped_column(Integer)
+    dates: Mapped[str | None] = mapped_column(Text)
 
 
 class EdgeRow(Versioned, Base):

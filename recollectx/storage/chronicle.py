@@ -246,6 +246,7 @@ _STANDS = (
         AssertionRow.said_at,
         AssertionRow.session,
         AssertionRow.times,
+        AssertionRow.dates,
         *_SPAN,
     )
     .join(Tx, Tx.seq == AssertionRow.tx_from)

@@ -8,7 +8,7 @@ back cancel each other, so everything can be undone from the last to the first, 
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -212,6 +212,11 @@ def scopes_of(conn: Connection, seq: int) -> set[str]:
     """The scopes that a transaction wrote to."""
     statement = select(ChangeRow.scope).where(ChangeRow.seq == seq, ChangeRow.scope.is_not(None)).distinct()
     return {str(row.scope) for row in conn.execute(statement)}
+
+
+def taken_back(conn: Connection) -> Collection[int]:
+    """Every transaction that was taken back and not done again."""
+    return _undone(conn, 0)[0].keys()
 
 
 def cause_of(conn: Connection, seq: int) -> str:

@@ -6,6 +6,7 @@ around what was shaken, and records every confidence that moved with the change 
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, cast
@@ -47,11 +48,12 @@ from recollectx.propagation import Belief, LogOdds, Node, Rule, Voice, rule_from
 from recollectx.solving import settle
 from recollectx.storage.belief import StoredGraph
 from recollectx.storage.erasing import erase_rows, unembed_next, unquote
+from recollectx.storage.inheriting import contradicting, inherited
 from recollectx.storage.reading import RULE, Reader, StoredEdge, said_hash, slot_hash
 from recollectx.storage.reasons import drop_reasons
 from recollectx.storage.standing import restand
 from recollectx.storage.tracing import insert_trace, traced_erasure, untrace
-from recollectx.storage.undoing import KIND, Turn, turns
+from recollectx.storage.undoing import KIND, Turn, scopes_of, turns
 from recollectx.text import tokens
 
 _TABLES = (
@@ -68,6 +70,7 @@ _TABLES = (
 )
 MODEL = "embedder"
 MAX_EVIDENCE = 100
+MAX_DATES = 100
 _OF_ID = select(ClaimRow.pk, ClaimRow.scope, ClaimRow.type, ClaimRow.erased).where(
     ClaimRow.id == bindparam("id")
 )
@@ -111,6 +114,8 @@ class Writer:
         self._dirty: dict[int, int] = {}
         self._unsure: set[int] = set()
         self._freed: set[int] = set()
+        self._bereft: dict[int, set[int]] = defaultdict(set)
+        self._back: set[int] = set()
         self._strengths: dict[int, dict[str, Any]] = {}
         self.count = 0
         self.erased_rows = 0
@@ -310,6 +315,7 @@ class Writer:
             said_at=to_micros(assertion.said_at),
             session=assertion.session,
             times=assertion.times,
+            dates=_json([to_micros(date) for date in assertion.dates]),
             tx_from=self.seq,
             tx_to=None,
         )
@@ -332,6 +338,8 @@ class Writer:
                 self._close(AssertionRow, row)
                 self._shake(pk, self._log("retract", scope, pk))
         self._unsure.add(pk)
+        if change.settle:
+            self._restand()
 
     def _revise(self, change: ch.Revise) -> None:
         pk, scope = self._find(change.claim.id)
@@ -426,8 +434,8 @@ class Writer:
 
     def _restore(self, change: ch.Restore) -> None:
         pk, scope = self._find(change.claim_id)
-        n = self._log("restore", scope, pk, detail=Status.ACTIVE)
-        self._stand(pk, Status.ACTIVE, self._live_revision(pk).stated_to, n)
+        row, status = self._live_revision(pk), self.reader.was(pk)
+        self._stand(pk, status, row.stated_to, self._log("restore", scope, pk, detail=status))
 
     def _correct(self, change: ch.Correct) -> None:
         pk, scope = self._find(change.claim_id)
@@ -441,7 +449,9 @@ class Writer:
         turned = turns(self.conn, change.seq)
         named = self.reader.identities({pk for turn in turned for pk in turn.claims})
         detail = str(change.seq)
-        whole = self._log(KIND, None, None, detail=detail)
+        # Where it turns nothing about a claim, as with trust, this entry alone tells the scope.
+        scopes = set() if named else scopes_of(self.conn, change.seq)
+        whole = self._log(KIND, scopes.pop() if len(scopes) == 1 else None, None, detail=detail)
         logged = {pk: self._log(KIND, known.scope, pk, detail=detail) for pk, known in sorted(named.items())}
         for turn in turned:
             self._turn(turn)
@@ -577,7 +587,9 @@ class Writer:
     def _bridge(self, pk: int) -> None:
         """What a claim superseded is superseded by what took its own place, once the claim itself is gone."""
         below = [edge for edge in self.reader.edges_out([pk]) if edge.relation == Relation.SUPERSEDES]
-        self._freed |= {edge.dst for edge in below}
+        for edge in below:
+            self._freed.add(edge.dst)
+            self._bereft[edge.dst] |= contradicting(self.reader, [pk]) | self._bereft[pk]
         above = [edge for edge in self.reader.edges_in([pk]) if edge.relation == Relation.SUPERSEDES]
         ids = self.reader.identities([edge.dst for edge in below] + [edge.src for edge in above])
         for over in above:
@@ -632,6 +644,7 @@ class Writer:
     def finish(self) -> None:
         """Settle statuses and confidences, and write the transaction's own row."""
         self._restand()
+        self._inherit()
         self._solve()
         self.flush()
         if self._strengths:
@@ -641,10 +654,20 @@ class Writer:
     def _restand(self) -> None:
         wanted = restand(self.reader, self._unsure, now=self.at, freed=self._freed)
         scopes = self.reader.identities(wanted)
+        before = self.reader.claims(wanted)
         for pk, each in sorted(wanted.items()):
             n = self._log("restatus", scopes[pk].scope, pk, detail=each.status)
             self._stand(pk, each.status, each.valid_to, n)
+            if before[pk].status == Status.SUPERSEDED and each.status in CURRENT:
+                self._back.add(pk)
         self._unsure.clear()
+
+    def _inherit(self) -> None:
+        """Let what came back contradict the values that it now holds beside."""
+        for pk, claim in sorted(self.reader.claims(self._back).items()):
+            if claim.status in CURRENT:
+                for edge in inherited(self.reader, pk, self._bereft[pk]):
+                    self._link(ch.Link(edge))
 
     def _solve(self) -> None:
         graph = StoredGraph(self.reader)
@@ -679,8 +702,10 @@ def _wording(claim: Claim) -> tuple[str, ...]:
 def _united(old: Assertion, new: Assertion) -> Assertion:
     """One source saying it again: evidence united, the greater confidence, the latest time.
 
-    Of more than MAX_EVIDENCE pieces the latest count; the earlier ones stay in history.
+    Of more than MAX_EVIDENCE pieces the latest count, and of more than MAX_DATES the first and the latest; the others
+    stay in history.
     """
+    dates = tuple(sorted({*old.dates, *new.dates}))
     return Assertion(
         source=old.source,
         confidence=max(old.confidence, new.confidence),
@@ -689,6 +714,7 @@ def _united(old: Assertion, new: Assertion) -> Assertion:
         span=new.span or old.span,
         session=new.session or old.session,
         times=min(old.times + new.times, MAX_COUNT),
+        dates=dates[:1] + dates[1:][1 - MAX_DATES :],
     )
 
 
