@@ -123,6 +123,15 @@ def test_one_source_counts_once_and_the_other_says_why_not(memory):
     assert found[own].why_not == "same source as the claim's own"
 
 
+def test_two_derivations_from_one_claim_are_told_apart(memory):
+    top, premise = (memory.store(fact(word, word)).claim_id for word in ("sweet", "ripe"))
+    for name in (None, "by taste"):
+        memory.relate(premise, top, "derives", strength=0.25, derivation=name)
+    root = memory.explain_deep(top).root
+    assert [child.counted for child in root.children] == [True, False]
+    assert sum_of(root) == pytest.approx(root.x, abs=1e-9)
+
+
 def test_sources_trusted_little_share_one_voice_and_are_not_called_the_same(memory):
     top = memory.store(fact("sweet", "l0", confidence=0.9)).claim_id
     memory.store(fact("sweet", "l1", confidence=0.8))

@@ -12,8 +12,9 @@ from typing import TypeAlias
 from recollectx.propagation import SHARED, Contribution, Graph, Neighbours, Rule
 from recollectx.weighing import Arrow, Node, Voice, clip, logit
 
-Way: TypeAlias = tuple[int, str, bool]
-"""How something bears on a claim: from which one, by which relation, read against its direction or not."""
+Way: TypeAlias = tuple[int, str, bool, str | None]
+"""How something bears on a claim: from which one, by which relation, read against its direction or not, and in which
+derivation."""
 WhyNot: TypeAlias = Callable[[Contribution], str]
 
 _SAME, _OWN = "same source as a stronger one", "own source"
@@ -89,7 +90,7 @@ def balances(pks: Iterable[int], graph: Graph, rule: Rule, tell: Callable[[int],
 
 
 def _way(arrow: Arrow) -> Way:
-    return arrow.src, arrow.relation, arrow.mirrored
+    return arrow.src, arrow.relation, arrow.mirrored, arrow.derivation
 
 
 def _witnesses(node: Node, given: Sequence[Contribution], why_not: WhyNot) -> Iterable[Witness]:
