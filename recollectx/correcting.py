@@ -32,17 +32,23 @@ from recollectx.intake import Around, Intake
 from recollectx.reach import find
 from recollectx.storage.memory_store import MemoryStore
 from recollectx.storage.reading import Identity, Reader
+from recollectx.storage.reasons import REASON
 from recollectx.storage.transactions import cause_of, claims_of, scopes_of
 
-REASON = "correction_reason"
 LAST = 2**63 - 1
 """No transaction has a greater number."""
 
 
-def reworded(old: Claim, text: str, *, now: float, since: float) -> Claim:
-    """`old` with another object or summary, as a new claim that holds from `since` on."""
+def reworded(old: Claim, text: str, *, source: str | None, now: float, since: float) -> Claim:
+    """`old` with another object or summary, as a new claim of `source` that holds from `since` on.
+
+    Whoever said the old one did not say this, and what was quoted for it is no evidence for this.
+    """
     fresh: dict[str, Any] = {
         "id": str(uuid4()),
+        "source": source,
+        "evidence": (),
+        "metadata": {name: value for name, value in old.metadata.items() if name != REASON},
         "confidence": old.confidence if old.prior is None else old.prior,
         "created_at": now,
         "last_reinforced_at": now,
@@ -110,13 +116,11 @@ class Correcting:
         self._decider = decider if isinstance(decider, RuleDecider) else RuleDecider()
         self._place = place
 
-    def correct(self, old_id: str, new: Claim | str, reason: str) -> WriteResult:
+    def correct(self, old_id: str, new: Claim | str, reason: str, source: str | None) -> WriteResult:
         """See Memory.correct."""
         old = self._old(old_id, "correct")
-        if isinstance(new, str):
-            new = reworded(old, new, now=self._storage.clock(), since=old.since)
-            new = replace(new, valid_to=self._stated_end(old_id))
-        new = self._place(new)
+        until = self._stated_end(old_id) if isinstance(new, str) else None
+        new = self._new(old, new, source=source, since=old.since, until=until)
         if reason:
             check_text(reason, "reason", 100_000)
             new = replace(new, metadata={**new.metadata, REASON: reason})
@@ -137,14 +141,10 @@ class Correcting:
         around = Around(before, after, lambda decision: _without(decision, places.known() | {old.id}))
         return self._intake.exchange(new, around, cause="correct", reason=f"corrects {old.id}")
 
-    def supersede(self, old_id: str, new: Claim | str, at: float | None) -> WriteResult:
+    def supersede(self, old_id: str, new: Claim | str, at: float | None, source: str | None) -> WriteResult:
         """See Memory.supersede. at: seconds since 1970 UTC."""
         old = self._old(old_id, "supersede")
-        if isinstance(new, str):
-            now = self._storage.clock()
-            new = reworded(old, new, now=now, since=now if at is None else at)
-            new = replace(new, valid_to=None, evidence=())
-        new = self._place(new)
+        new = self._new(old, new, source=source, since=at, until=None)
         if at is not None and new.valid_from is None:
             new = replace(new, valid_from=at)
         ends = new.since if at is None else at
@@ -164,6 +164,20 @@ class Correcting:
 
         around = Around(before, after, lambda decision: _without(decision, {old.id}))
         return self._intake.exchange(new, around, cause="supersede", reason=f"supersedes {old.id}")
+
+    def _new(
+        self, old: Claim, new: Claim | str, *, source: str | None, since: float | None, until: float | None
+    ) -> Claim:
+        """The claim that takes the place of `old`; a text holds from `since` (None: now) to `until`."""
+        if isinstance(new, str):
+            now = self._storage.clock()
+            if source is not None:
+                check_text(source, "source")
+            made = reworded(old, new, source=source, now=now, since=now if since is None else since)
+            return self._place(replace(made, valid_to=until))
+        if source is not None:
+            raise InvalidClaim(f"source={source!r} is whose word a text is; a whole claim states its own")
+        return self._place(new)
 
     def restore(self, claim_id: str) -> WriteResult:
         """See Memory.restore."""

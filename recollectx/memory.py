@@ -268,25 +268,30 @@ class Memory:
             return WriteResult(Action.NONE, canonical, (), "it was forgotten already")
         return WriteResult(Action.DELETE, canonical, tuple(made), "forgotten", done.seq)
 
-    def correct(self, old_id: str, new: Claim | str, *, reason: str = "") -> WriteResult:
+    def correct(
+        self, old_id: str, new: Claim | str, *, reason: str = "", source: str | None = None
+    ) -> WriteResult:
         """Say that a claim was never true, and what is; one transaction, and nothing if the policy refuses `new`.
 
         The old one is out of use and valid at no time; the past before the correction still shows it. new: a claim
-        of this scope, which may be about something else, or a text: another object or summary, the rest kept. A new
-        value of the same thing takes the old one's place among the values that superseded each other.
-        reason: kept in the new claim's metadata as correction_reason. Raises NotFound, or InvalidClaim for a claim
-        that is out of use or already says so.
+        of this scope, which may be about something else, or a text: another object or summary, the rest kept but the
+        evidence and the source. A new value of the same thing takes the old one's place among the values that
+        superseded each other. reason: kept in the new claim's metadata as correction_reason, until the old claim is
+        erased.  source: who says so, if `new` is a text.
+        Raises NotFound, or InvalidClaim for a claim that is out of use or already says so.
         """
-        return self._correcting().correct(old_id, new, reason)
+        return self._correcting().correct(old_id, new, reason, source)
 
-    def supersede(self, old_id: str, new: Claim | str, *, at: Instant | None = None) -> WriteResult:
+    def supersede(
+        self, old_id: str, new: Claim | str, *, at: Instant | None = None, source: str | None = None
+    ) -> WriteResult:
         """Say that a claim is no longer true from `at` on (default: when `new` begins), and what is.
 
         The old one stays valid up to then, never longer than it was. new: a claim, or a text: another object or
-        summary. One without a valid_from holds from `at`. Raises NotFound, or InvalidClaim if the old one is out of
-        use or begins after `at`.
+        summary, without the evidence and the source. One without a valid_from holds from `at`. source: who says so,
+        if `new` is a text. Raises NotFound, or InvalidClaim if the old one is out of use or begins after `at`.
         """
-        return self._correcting().supersede(old_id, new, None if at is None else _time(at))
+        return self._correcting().supersede(old_id, new, None if at is None else _time(at), source)
 
     def restore(self, claim_id: str) -> WriteResult:
         """Bring back a claim that was forgotten, superseded or corrected, valid as long as was stated.
@@ -522,7 +527,8 @@ class Memory:
             return queue(reader, named, self.storage.clock())[:limit]
 
     def resolve(self, keep: str, drop: str | None = None, *, reason: str = "") -> WriteResult:
-        """Close a dispute: `drop` is retired, and weighs nothing on `keep` any more; restoring it opens it again.
+        """Close a dispute: `drop` is retired, and weighs nothing on `keep` any more; restoring it, or saying it again,
+        opens it again.
 
         drop: None means the one claim that `keep` is in open dispute with. reason: kept with the transaction.
         Raises InvalidClaim where there is no such contradiction, InvalidQuery if several disputes are open.

@@ -32,22 +32,26 @@ def _show(terminal: Terminal, memory: Memory, result: WriteResult) -> None:
 @click.argument("claim_id", metavar="ID")
 @click.argument("text")
 @click.option("--reason", default="", help="Why; kept with the new claim.")
+@click.option("--source", help="Who says so. Default: nobody is named.")
 @pass_terminal
-def correct(terminal: Terminal, claim_id: str, text: str, reason: str) -> None:
+def correct(terminal: Terminal, claim_id: str, text: str, reason: str, source: str | None) -> None:
     """Say that a claim was never true: TEXT is what is, in place of its object or summary."""
     with terminal.open() as memory:
-        _show(terminal, memory, memory.correct(whole_id(memory, claim_id), text, reason=reason))
+        _show(
+            terminal, memory, memory.correct(whole_id(memory, claim_id), text, reason=reason, source=source)
+        )
 
 
 @click.command(cls=Command)
 @click.argument("claim_id", metavar="ID")
 @click.argument("text")
 @click.option("--at", type=InstantType(), help="Since when. Default: now.")
+@click.option("--source", help="Who says so. Default: nobody is named.")
 @pass_terminal
-def supersede(terminal: Terminal, claim_id: str, text: str, at: float | None) -> None:
+def supersede(terminal: Terminal, claim_id: str, text: str, at: float | None, source: str | None) -> None:
     """Say that a claim is no longer true: TEXT is, in place of its object or summary."""
     with terminal.open() as memory:
-        _show(terminal, memory, memory.supersede(whole_id(memory, claim_id), text, at=at))
+        _show(terminal, memory, memory.supersede(whole_id(memory, claim_id), text, at=at, source=source))
 
 
 @click.command(cls=Command)

@@ -7,8 +7,9 @@ before every answer. The index finds and orders; SQL is asked only for the claim
 import logging
 import threading
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from recollectx.db.tables import AssertionRow, ChangeRow, ClaimRow, RevisionRow,
 from recollectx.doubt import Dispute, disputed
 from recollectx.embeddings.base import Vectors
 from recollectx.errors import BackendError
+from recollectx.filters import holds
 from recollectx.query import ALL_SCOPES, Hit, Query, Recall
 from recollectx.ranking import Ranked, Row, ScopeIndex
 from recollectx.storage.delivery import Delivery
@@ -251,7 +253,9 @@ class Retriever:
                 closer = None if asked is None else asked.closer(reader)
                 ranked = held.index.search(query, now, vector, cosines=cosines, closer=closer)
                 # Of several scopes the cut comes after they are merged.
-                found.extend(_hits(reader, ranked[query.offset :] if len(scopes) == 1 else ranked))
+                found.extend(
+                    _hits(reader, ranked[query.offset :] if len(scopes) == 1 else ranked, query, now)
+                )
         if len(scopes) > 1:
             found.sort(key=lambda pair: _order(query, *pair))
         first = 0 if len(scopes) == 1 else query.offset
@@ -345,20 +349,22 @@ def _order(query: Query, hit: Hit, pk: int) -> tuple[float, ...]:
     return (-hit.score, -hit.claim.confidence, -hit.claim.created_at, -pk)
 
 
-def _hits(reader: Reader, ranked: list[Ranked]) -> list[tuple[Hit, int]]:
+def _hits(reader: Reader, ranked: list[Ranked], query: Query, now: float) -> list[tuple[Hit, int]]:
     claims = reader.claims(found.claim for found in ranked)
     rivals = reader.rival_claims(claims)
+    # What a filter of status lets in beside what is current is in no dispute.
+    current = partial(holds, query=Query(valid_at=query.valid_at), now=now)
     return [
-        (_hit(claims[found.claim], found, rivals.get(found.claim, ())), found.claim)
+        (_hit(claims[found.claim], found, rivals.get(found.claim, ()), current), found.claim)
         for found in ranked
         if found.claim in claims
     ]
 
 
-def _hit(claim: Claim, found: Ranked, rivals: Sequence[Claim]) -> Hit:
+def _hit(claim: Claim, found: Ranked, rivals: Sequence[Claim], current: Callable[[Claim], bool]) -> Hit:
     disputes = (
         Dispute(claim.id, claim.confidence, rival.id, rival.confidence)
         for rival in rivals
-        if disputed(claim.confidence, rival.confidence)
+        if current(claim) and current(rival) and disputed(claim.confidence, rival.confidence)
     )
     return Hit(claim, found.score, found.parts, tuple(rival.id for rival in rivals), tuple(disputes))

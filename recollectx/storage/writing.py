@@ -50,6 +50,7 @@ from recollectx.storage.belief import StoredGraph
 from recollectx.storage.erasing import erase_rows, erase_trust, unembed_next, unquote
 from recollectx.storage.inheriting import contradicting, inherited
 from recollectx.storage.reading import RULE, Reader, StoredEdge, said_hash, slot_hash
+from recollectx.storage.reasons import drop_reasons
 from recollectx.storage.standing import restand
 from recollectx.storage.token_rows import put_tokens
 from recollectx.storage.tracing import insert_trace, traced_erasure, untrace
@@ -577,6 +578,8 @@ class Writer:
         self.flush()
         for other, scope in unembed_next(self.conn, pk):
             self._log("embed", scope, other)
+        for other, scope in drop_reasons(self.conn, pk):
+            self._log("unquote", scope, other)
         cut = unquote(self.conn, pk)
         self.cut |= set(cut.touched)
         rows, answers = traced_erasure(self.conn, pk, self.seq)
