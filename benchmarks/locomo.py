@@ -11,6 +11,7 @@ by eye. Writes everything, question by question, to FOLDER/locomo.json.
 
 import argparse
 import json
+import os
 import random
 import re
 import sqlite3
@@ -30,11 +31,12 @@ from recollectx import Memory, Relation, SemanticClaim, Status
 K = 10
 
 
-def ingest(transcript: Path, database: Path) -> float:
+def ingest(transcript: Path, database: Path, embedder: str = "auto") -> float:
     """Seconds that `recollectx ingest` took."""
     begun = time.perf_counter()
     command = [sys.executable, "-m", "recollectx", "--db", str(database), "ingest", str(transcript)]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    environment = os.environ | {"RECOLLECTX_EMBEDDER": embedder}
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
     return time.perf_counter() - begun
 
 

@@ -2,7 +2,8 @@
 
 An outcome is a confirmation (`Memory.confirm`), or a correction: the claim lost a dispute and is still out of use, or
 another claim corrects it. What was superseded was true once, what was forgotten or retracted may have been true, so
-none of these is an outcome. Each claim counts once, by its latest outcome, with the confidence it had just before.
+none of these is an outcome, and neither is what was undone. Each claim counts once, by its latest outcome, with the
+confidence it had just before.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,6 +21,7 @@ from recollectx.errors import InvalidClaim
 from recollectx.reach import find
 from recollectx.storage.memory_store import MemoryStore
 from recollectx.storage.reading import Reader
+from recollectx.storage.transactions import taken_back
 
 FEWEST = 20
 BINS = 5
@@ -51,7 +53,7 @@ _STILL_CORRECTED = (
     .exists()
 )
 _OUTCOMES = (
-    select(ChangeRow.claim, ChangeRow.kind, _BEFORE.label("before"))
+    select(ChangeRow.seq, ChangeRow.claim, ChangeRow.kind, _BEFORE.label("before"))
     .where(
         ChangeRow.scope == bindparam("scope"),
         or_(
@@ -105,9 +107,10 @@ class Calibration:
 def calibration(reader: Reader, scope: str) -> Calibration:
     """How well the confidences of a scope were calibrated."""
     latest: dict[int, tuple[float, bool]] = {}
+    undone = taken_back(reader.conn)
     for row in reader.conn.execute(_OUTCOMES, {"scope": scope}):
         # Nothing was believed before the transaction that brought a claim, and nothing is kept of an erased one.
-        if row.before is not None:
+        if row.before is not None and row.seq not in undone:
             latest[row.claim] = (row.before, row.kind == "confirm")
     return judged(latest.values())
 

@@ -309,7 +309,8 @@ class Assertion:
     """One source standing behind a claim; assertions without a source are one source.
 
     confidence: in [0, 1].  span: the words of the source, verbatim.  said_at: seconds since 1970 UTC.
-    times: how often this source has said it.
+    times: how often this source has said it.  dates: since when it says that the claim holds, each time it said so
+    of a fact, sorted; the first and the latest ninety-nine.
     """
 
     source: str | None
@@ -319,6 +320,7 @@ class Assertion:
     span: str | None = None
     session: str | None = None
     times: int = 1
+    dates: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "confidence", check_unit(self.confidence, "confidence"))
@@ -341,4 +343,5 @@ def assertion_of(claim: Claim, span: str | None = None) -> Assertion:
         span=span,
         session=claim.session,
         times=claim.support_count,
+        dates=(claim.since,) if isinstance(claim, SemanticClaim) else (),
     )

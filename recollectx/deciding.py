@@ -1,15 +1,15 @@
 """Deciding: what a new claim means for the claims already known, without a model.
 
 The rule decider knows three cases. A claim that says the same as a known one reinforces it. A new value of a
-predicate that has one value at a time supersedes the old value if its source may say so, else the two contradict;
-told late, it takes its place in time before the values that came after it.
-Anything else is new. `changes_for` turns any decision into changes; neither looks at a clock.
+predicate that has one value at a time takes its place among the known values (values.py). Anything else is new.
+`changes_for` turns any decision into changes; neither looks at a clock.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
+from recollectx.candidates import Candidate, says_the_same
 from recollectx.changes import (
     Action,
     Alias,
@@ -25,7 +25,8 @@ from recollectx.changes import (
 from recollectx.claims import CURRENT, Basis, Claim, SemanticClaim, Status, assertion_of
 from recollectx.edges import Edge, Relation
 from recollectx.errors import InvalidSetting, NotFound
-from recollectx.text import fold, fold_claim, slot
+from recollectx.text import fold
+from recollectx.values import SAME, SUPERSEDED_BY, THEN, among_values
 
 SINGLE_VALUED = frozenset(
     {
@@ -56,43 +57,6 @@ SINGLE_VALUED = frozenset(
 SINGLE_VALUED_PREFIXES = ("favorite ", "favourite ", "current ", "preferred ")
 
 
-SUPERSEDED_BY = "superseded by"
-"""In the relations of a decision: the known claim is the src of a supersedes edge, and ends the new one's time."""
-SAME = "says the same as a known claim"
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A known claim shown to a decider, with the trust in each source that stands behind it."""
-
-    claim: Claim
-    sources: Mapping[str | None, float]
-
-    def yields_to(self, claim: Claim, trust: float) -> bool:
-        """Whether the source of `claim` may say when this one held: its own source, or a more trusted one."""
-        return claim.source in self.sources or trust > max(self.sources.values(), default=0.0)
-
-    def holds(self, at: float) -> bool:
-        """Whether recall would return it unasked, at a time in seconds since 1970 UTC."""
-        return self.claim.status in CURRENT and (self.claim.valid_to is None or self.claim.valid_to > at)
-
-    def held_then(self, at: float) -> bool:
-        """Whether it has been superseded, and held at that time."""
-        ends = self.claim.valid_to
-        return (
-            self.claim.status == Status.SUPERSEDED
-            and self.claim.since <= at
-            and ends is not None
-            and at < ends
-        )
-
-    def withdrawn(self, at: float) -> bool:
-        """Whether it is out of use at that time only because nothing stands behind it any more."""
-        forsaken = self.claim.status == Status.RETIRED and not self.sources
-        over = self.claim.valid_to is not None and self.claim.valid_to <= at
-        return (forsaken or self.claim.status == Status.UNSUPPORTED) and not over
-
-
 Decider: TypeAlias = Callable[[Claim, Sequence[Candidate], float], WriteDecision]
 """(new claim, candidates, trust in the new claim's source) -> decision."""
 
@@ -114,70 +78,21 @@ class RuleDecider:
         same = [each for each in candidates if says_the_same(each.claim, claim)]
         if not isinstance(claim, SemanticClaim):
             return _episode(claim, same)
+        if self.is_single_valued(claim.predicate):
+            return among_values(claim, candidates, trust)
         known = next((each for each in same if each.holds(claim.since)), None)
         known = known or next((each for each in same if each.withdrawn(claim.since)), None)
         past = next((each for each in same if each.held_then(claim.since)), None)
         if past is not None and (known is None or known.claim.since > claim.since):
-            return WriteDecision(Action.UPDATE, "says what is known to have held then", past.claim.id)
-        if not self.is_single_valued(claim.predicate):
-            return (
-                WriteDecision(Action.UPDATE, SAME, known.claim.id)
-                if known
-                else WriteDecision(Action.ADD, "new")
-            )
-        return self._among_values(claim, candidates, known, trust)
-
-    def _among_values(
-        self, claim: SemanticClaim, candidates: Sequence[Candidate], known: Candidate | None, trust: float
-    ) -> WriteDecision:
-        """The decision on one of several values, in the order in which they hold."""
-        rivals = [each for each in candidates if _is_rival(each.claim, claim)]
-        later = [each for each in rivals if each.claim.since > claim.since and each.yields_to(claim, trust)]
-        following = min(later, key=lambda each: each.claim.since, default=None)
-        if known is not None and following is not None and following.claim.since < known.claim.since:
-            # Another value held in between: this is a time of its own.
-            known = None
-        relations = []
-        for each in rivals:
-            if each.claim.since <= claim.since and each.yields_to(claim, trust):
-                if each.holds(claim.since) or each.held_then(claim.since):
-                    relations.append((str(Relation.SUPERSEDES), each.claim.id))
-            elif each.claim.since <= claim.since and each.holds(claim.since):
-                relations.append((str(Relation.CONTRADICTS), each.claim.id))
+            return WriteDecision(Action.UPDATE, THEN, past.claim.id)
         if known is not None:
-            if not known.withdrawn(claim.since):
-                # What it contradicts is known since the later of the two was stored.
-                relations = [pair for pair in relations if pair[0] == Relation.SUPERSEDES]
-            return WriteDecision(Action.UPDATE, SAME, known.claim.id, tuple(relations))
-        if following is not None:
-            relations.append((SUPERSEDED_BY, following.claim.id))
-            return WriteDecision(Action.ADD, "told late: a later value is known", relations=tuple(relations))
-        relations += [
-            (str(Relation.CONTRADICTS), each.claim.id)
-            for each in rivals
-            if each.claim.since > claim.since and each.holds(claim.since)
-        ]
-        replaced = [other for relation, other in relations if relation == Relation.SUPERSEDES]
-        if replaced:
-            reason = f"a newer value of {claim.predicate} takes the place of the old one"
-            return WriteDecision(Action.DELETE, reason, replaced[0], tuple(relations))
-        reason = f"contradicts a known value of {claim.predicate}" if relations else "new"
-        return WriteDecision(Action.ADD, reason, relations=tuple(relations))
+            return WriteDecision(Action.UPDATE, SAME, known.claim.id)
+        return WriteDecision(Action.ADD, "new")
 
     def is_single_valued(self, predicate: str) -> bool:
         """Whether a subject has one value of `predicate` at a time."""
         name = fold(predicate)
         return name in self.single_valued or name.startswith(SINGLE_VALUED_PREFIXES)
-
-
-def _is_rival(known: Claim, claim: SemanticClaim) -> bool:
-    """Whether `known` is another value of the same thing."""
-    return isinstance(known, SemanticClaim) and slot(known) == slot(claim) and not says_the_same(known, claim)
-
-
-def says_the_same(one: Claim, other: Claim) -> bool:
-    """Whether two claims are one: equal facts, or the very same episode."""
-    return one.type == other.type and fold_claim(one) == fold_claim(other)
 
 
 def _episode(claim: Claim, same: Sequence[Candidate]) -> WriteDecision:
@@ -192,6 +107,13 @@ def _episode(claim: Claim, same: Sequence[Candidate]) -> WriteDecision:
     return WriteDecision(Action.NONE, "this very episode is known, and was forgotten", same[0].claim.id)
 
 
+def checked(decision: object) -> WriteDecision:
+    """What a decider answered, InvalidSetting if that is no decision."""
+    if not isinstance(decision, WriteDecision):
+        raise InvalidSetting(f"the decider answered {decision!r}; return a WriteDecision")
+    return decision
+
+
 def changes_for(
     decision: WriteDecision,
     claim: Claim,
@@ -202,11 +124,8 @@ def changes_for(
 ) -> list[Change]:
     """The changes that carry out `decision`.
 
-    Raises InvalidSetting if the decision is none, NotFound if it names a claim outside `candidates`: deciders choose
-    among what they were shown.
+    Raises NotFound if it names a claim outside `candidates`: deciders choose among what they were shown.
     """
-    if not isinstance(decision, WriteDecision):
-        raise InvalidSetting(f"the decider answered {decision!r}; return a WriteDecision")
     known = {candidate.claim.id: candidate for candidate in candidates}
     joins = decision.action in (Action.UPDATE, Action.NONE)
     named = {other for _, other in decision.relations} | ({decision.target or ""} if joins else set())
@@ -215,16 +134,23 @@ def changes_for(
             f"the decider named {sorted(named - set(known))[0]!r}, which is none of the claims it was shown"
         )
     if joins:
-        target = str(decision.target)
-        changes = _join(decision.action, claim, known[target], span)
+        made = _join(decision.action, claim, known[str(decision.target)], span)
     else:
-        starts = [
-            known[other].claim.since for relation, other in decision.relations if relation == SUPERSEDED_BY
-        ]
-        if starts:
-            until = min([*starts, *([] if claim.valid_to is None else [claim.valid_to])])
-            claim = replace(claim, status=Status.SUPERSEDED, valid_to=until)
-        target, changes = claim.id, [Assert(claim, assertion_of(claim, span))]
+        made = [Assert(claim, assertion_of(claim, span))]
+    return made + _related(decision, claim, known, now)
+
+
+def _related(
+    decision: WriteDecision, claim: Claim, known: Mapping[str, Candidate], now: float
+) -> list[Change]:
+    """The edges of a decision, and what became of the claims that they end."""
+    joins = decision.action in (Action.UPDATE, Action.NONE)
+    target = str(decision.target) if joins else claim.id
+    changes: list[Change] = []
+    starts = [known[other].claim.since for relation, other in decision.relations if relation == SUPERSEDED_BY]
+    if starts and not joins:
+        until = min([*starts, *([] if claim.valid_to is None else [claim.valid_to])])
+        changes.append(Restatus(target, Status.SUPERSEDED, valid_to=until))
     for relation, other in decision.relations:
         if relation == SUPERSEDED_BY:
             changes.append(Link(Edge(other, target, Relation.SUPERSEDES)))
@@ -234,7 +160,9 @@ def changes_for(
             status = Status.SUPERSEDED if claim.since <= now else old.status
             end = max(claim.since, old.since)
             changes.append(Restatus(old.id, status, valid_to=min(end, old.valid_to or end)))
-        changes.append(Link(Edge(target, other, relation)))
+        # A known claim may hold for longer than its source says so.
+        at = claim.since if joins and relation == Relation.SUPERSEDES else None
+        changes.append(Link(Edge(target, other, relation), at))
     return changes
 
 
@@ -242,9 +170,12 @@ def _join(action: Action, claim: Claim, candidate: Candidate, span: str | None) 
     known = candidate.claim
     changes: list[Change] = []
     if action == Action.UPDATE:
-        if candidate.withdrawn(claim.since) and known.status == Status.RETIRED:
-            changes.append(Restore(known.id))
+        back = candidate.withdrawn(claim.since) and known.status == Status.RETIRED
         changes.append(Reinforce(known.id, assertion_of(claim, span)))
+        began = claim.since if claim.since < known.since else known.valid_from
+        if back and claim.since > known.since:
+            # Nobody says any more that it held before.
+            began = claim.since
         united = replace(
             known,
             metadata={**known.metadata, **claim.metadata},
@@ -252,11 +183,14 @@ def _join(action: Action, claim: Claim, candidate: Candidate, span: str | None) 
             importance=max(known.importance, claim.importance),
             category=known.category or claim.category,
             basis=Basis.ASSERTED if claim.basis == Basis.ASSERTED else known.basis,
-            status=Status.ACTIVE if known.status == Status.RETIRED else known.status,
-            valid_from=claim.since if claim.since < known.since else known.valid_from,
+            status=known.status if back or known.status != Status.RETIRED else Status.ACTIVE,
+            valid_from=began,
         )
         if united != known:
             changes.append(Revise(united))
+        if back:
+            # Last, for it holds as long as was stated, not as long as it was seen here.
+            changes.append(Restore(known.id))
     if claim.id != known.id:
         changes.append(Alias(claim.id, known.id))
     return changes

@@ -9,10 +9,17 @@ RecollectxError
 +-- ScopeError (PermissionError)      a call that reaches into another scope
 +-- TranscriptError (ValueError)      a file or message list that is not a transcript
 +-- MissingExtra (ImportError)        an optional package is not installed
++-- DimensionError (ValueError)       a vector of another length than the index holds
++-- ModelMismatch (ValueError)        the memory holds vectors of another embedding model
++-- BackendError (RuntimeError)       an embedder, a vector index or a language model outside failed
+|   +-- ModelError                    a call of a language model; `.usage` is what it cost all the same
+|       +-- ModelRefused              the model declined to answer
 +-- StorageError
     +-- DatabaseBusy (TimeoutError)   another writer held the database past the time-out
     +-- DatabaseTooNew                the file was written by a newer recollectx
 """
+
+from collections.abc import Mapping
 
 
 class RecollectxError(Exception):
@@ -64,7 +71,22 @@ class ModelMismatch(RecollectxError, ValueError):
 
 
 class BackendError(RecollectxError, RuntimeError):
-    """An embedder or a vector index outside the database failed; the claims themselves are safe."""
+    """An embedder, a vector index or a language model outside failed; the claims themselves are safe."""
+
+
+class ModelError(BackendError):
+    """A call of a language model gave nothing to use; the message names provider, model and reason, never a key.
+
+    usage: the tokens that were spent on it, as in LLMResponse, if the service told.
+    """
+
+    def __init__(self, message: str, usage: Mapping[str, int] | None = None) -> None:
+        super().__init__(message)
+        self.usage = usage
+
+
+class ModelRefused(ModelError):
+    """The model declined to answer; asking the same again will not help."""
 
 
 class StorageError(RecollectxError):

@@ -1,5 +1,6 @@
 """The filters of a query: which rows of a scope pass them."""
 
+import json
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -39,7 +40,7 @@ def passing(columns: Columns, rows: Rows, query: Query, now: float) -> Rows:
         begins = column["valid_from"][rows]
         rows = rows[(begins <= now) | (begins == column["created_at"][rows])]
     if query.metadata:
-        rows = rows[[_has(columns.metadata.get(at, {}), query.metadata) for at in rows.tolist()]]
+        rows = rows[[_has(columns.metadata.get(at), query.metadata) for at in rows.tolist()]]
     return rows
 
 
@@ -50,7 +51,9 @@ def holds(claim: Claim, query: Query, now: float) -> bool:
     ends = math.inf if claim.valid_to is None else claim.valid_to
     if query.valid_at is not None:
         return claim.since <= query.valid_at < ends
-    return query.status is not None or ends > now
+    # One that states no start is known from the moment it is stored, whatever that says of its age.
+    begun = claim.since <= now or claim.since == claim.created_at
+    return query.status is not None or (begun and ends > now)
 
 
 def _labelled(labels: Mapping[str | None, int], values: Iterable[str]) -> Mask:
@@ -60,5 +63,6 @@ def _labelled(labels: Mapping[str | None, int], values: Iterable[str]) -> Mask:
     return allowed
 
 
-def _has(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+def _has(stored: str | None, wanted: Mapping[str, Any]) -> bool:
+    found = {} if stored is None else json.loads(stored)
     return all(key in found and found[key] == value for key, value in wanted.items())

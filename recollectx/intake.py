@@ -8,17 +8,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
+from uuid import uuid4
 
 from recollectx.changes import Action, Change, Link, WriteDecision, WriteResult
-from recollectx.claims import Claim, SemanticClaim
-from recollectx.deciding import Decider, changes_for
+from recollectx.claims import CURRENT, Claim, SemanticClaim, Status
+from recollectx.deciding import Decider, RuleDecider, changes_for, checked
 from recollectx.edges import Edge, Relation
 from recollectx.errors import InvalidClaim
 from recollectx.policies.base import Decision, PolicyLike, decide, describe
 from recollectx.remembering import Reading, claims_of
+from recollectx.reopening import reopened
+from recollectx.retelling import Retelling, come_back, undisputed
 from recollectx.storage.memory_store import MemoryStore
 from recollectx.storage.reading import Identity, Reader
 from recollectx.text import fold_claim
+
+_MAY_SHARE = CURRENT | {Status.SUPERSEDED, Status.UNSUPPORTED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,8 @@ class Intake:
         self._policy = policy
         self._decider = decider
         self._asker = asker
+        rules = decider if isinstance(decider, RuleDecider) else RuleDecider()
+        self.retelling = Retelling(rules, storage.clock)
 
     def store(self, claims: Sequence[Claim]) -> list[WriteResult]:
         """Claims in order, all or none."""
@@ -177,18 +184,19 @@ class Intake:
         if known is not None:
             claim = _under_its_id(reader, known, claim)
         candidates = reader.candidates(claim.scope, claim, rivals=self._has_rivals(claim))
-        decision = self._decider(claim, candidates, reader.trust(claim.source, claim.scope))
-        decision = _unsettled(reader, decision if around is None else around.amend(decision))
+        decision = checked(self._decider(claim, candidates, reader.trust(claim.source, claim.scope)))
+        decision = undisputed(reader, decision if around is None else around.amend(decision))
+        if known is not None:
+            claim = replace(claim, id=_id_for(reader, known, decision))
+        yield from come_back(reader, decision, claim, candidates)
         joining = None if around is None else around.joining
         if joining is not None and decision.action in (Action.UPDATE, Action.NONE):
             changes = list(joining(reader, str(decision.target)))
         else:
             changes = changes_for(decision, claim, candidates, now=self._storage.clock(), span=span)
-        if known is not None and decision.target != claim.id:
-            raise InvalidClaim(
-                f"the id {claim.id!r} names a claim that is out of use; store it under a new id"
-            )
+            changes += reopened(reader, claim, decision, candidates)
         yield from changes
+        yield from self.retelling.after(reader, decision, claim, candidates)
         target = decision.target if decision.action in (Action.UPDATE, Action.NONE) else claim.id
         results.append(WriteResult(decision.action, target, tuple(changes), decision.reason))
 
@@ -201,15 +209,17 @@ def _under_its_id(reader: Reader, known: Identity, claim: Claim) -> Claim:
     return replace(claim, id=known.id)
 
 
-def _unsettled(reader: Reader, decision: WriteDecision) -> WriteDecision:
-    """The decision without contradicting what took a known claim's place before it was taken back and said again."""
-    known = reader.resolve(decision.target) if decision.target and decision.relations else None
-    if known is None or decision.action != Action.UPDATE:
-        return decision
-    over = [edge.src for edge in reader.edges_in([known.pk]) if edge.relation == Relation.SUPERSEDES]
-    ids = {each.id for each in reader.identities(over).values()}
-    kept = (pair for pair in decision.relations if pair[0] != Relation.CONTRADICTS or pair[1] not in ids)
-    return replace(decision, relations=tuple(kept))
+def _id_for(reader: Reader, known: Identity, decision: WriteDecision) -> str:
+    """The id for a claim whose own is in use: that of the claim it joins, else a new one.
+
+    Raises InvalidClaim if its own names a claim that was put out of use.
+    """
+    old = reader.claims([known.pk])[known.pk]
+    joins = decision.target if decision.action in (Action.UPDATE, Action.NONE) else None
+    used = old.status in _MAY_SHARE or not reader.assertions([known.pk])
+    if joins != known.id and not used:
+        raise InvalidClaim(f"the id {known.id!r} names a claim that is out of use; store it under a new id")
+    return joins or str(uuid4())
 
 
 def _noted(changes: Iterable[Change], made: list[Change]) -> Iterator[Change]:

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
+from recollectx.candidates import says_the_same
 from recollectx.changes import Change, Reinforce, Revise
 from recollectx.claims import Claim, assertion_of
-from recollectx.deciding import says_the_same
 from recollectx.errors import InvalidClaim
 from recollectx.storage.reading import Identity, Reader
 
@@ -42,7 +42,7 @@ def revised(claim: Claim, changes: Mapping[str, Any]) -> Claim:
 
 
 def revision(reader: Reader, known: Identity, changes: Mapping[str, Any]) -> list[Change]:
-    """The changes; confidence and evidence replace what the claim's own source asserted.
+    """The changes; confidence, evidence and the date of its beginning replace what the claim's own source asserted.
 
     Raises InvalidClaim if the claim would then say the same as another one.
     """
@@ -53,8 +53,10 @@ def revision(reader: Reader, known: Identity, changes: Mapping[str, Any]) -> lis
             raise InvalidClaim(f"that says the same as claim {other.claim.id}; forget one of them instead")
     made: list[Change] = [Revise(new)]
     asserted = {name: value for name, value in changes.items() if name in _REASSERTED}
+    said = [each for _, each in reader.assertions([known.pk]).get(known.pk, ())]
+    own = next((each for each in said if each.source == old.source), None)
+    if own is not None and own.dates and new.since != old.since:
+        asserted["dates"] = (new.since, *(date for date in own.dates if date > new.since))
     if asserted:
-        said = [each for _, each in reader.assertions([known.pk]).get(known.pk, ())]
-        own = next((each for each in said if each.source == old.source), assertion_of(old))
-        made.append(Reinforce(old.id, replace(own, **asserted), replace=True))
+        made.append(Reinforce(old.id, replace(own or assertion_of(old), **asserted), replace=True))
     return made

@@ -175,7 +175,7 @@ _FUNCTION_WORD_LIST = """
 _FUNCTION_WORDS = frozenset(_FUNCTION_WORD_LIST.split())
 
 
-def _words(text: str) -> list[str]:
+def words_of(text: str) -> list[str]:
     """The words of `text` before stemming; scripts without spaces as pairs of characters."""
     if text.isascii():
         return _ascii_words(text)
@@ -211,14 +211,20 @@ def _stem(word: str) -> str:
 
 def tokens(text: str) -> list[str]:
     """The search tokens of `text`, in order, repeats included."""
-    return list(map(_stem, _words(text)))
+    return list(map(_stem, words_of(text)))
 
 
 def query_tokens(text: str) -> list[str]:
     """The distinct tokens of a question that say what it is about, in order; all of them if none would be left."""
-    words = _words(text)
+    words = words_of(text)
     telling = [word for word in words if word not in _FUNCTION_WORDS]
     return list(dict.fromkeys(map(_stem, telling or words)))
+
+
+def telling(word: str) -> str | None:
+    """The search token of one word of a question; None for a word that says nothing of what it is about."""
+    found = [each for each in words_of(word) if each not in _FUNCTION_WORDS]
+    return _stem(found[0]) if found else None
 
 
 def in_context(before: str | None, text: str) -> str:

@@ -361,6 +361,13 @@ def test_a_decider_may_only_choose_among_what_it_was_shown(path):
         assert memory.count() == 0
 
 
+def test_a_decider_that_answers_something_else_is_told_what_to_return(path):
+    with Memory.open(path, decider=lambda claim, candidates, trust: None) as memory:
+        with pytest.raises(InvalidSetting, match="WriteDecision"):
+            memory.store(fact("sweet"))
+        assert memory.count() == 0
+
+
 def test_a_relation_to_an_unknown_claim_writes_nothing(path):
     def guess(claim, candidates, trust):
         return WriteDecision(Action.ADD, "a guess", relations=(("supports", "nowhere"),))
@@ -405,6 +412,6 @@ def test_a_store_looks_at_no_more_claims_when_many_share_a_subject(memory):
 
 def test_what_is_said_to_begin_later_is_not_recalled_before(memory, clock):
     memory.store(fact("sweet", "ana", valid_from=clock.now + 9 * DAY))
-    assert memory.retrieve() == []
+    assert memory.retrieve() == list(memory.history.snapshot(clock.now)) == []
     clock.now += 10 * DAY
     assert memory.count() == 1

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_ranking import NOW, PLACES, PLAIN, WORDS, row
+from test_ranking import NOW, PLACES, PLAIN, SOURCES, WORDS, around, keywords, row, speaks, spread
 
 from recollectx.errors import InvalidQuery
 from recollectx.query import Query, Weights
-from recollectx.ranking import K1, B, Ranked, Row, ScopeIndex
-from recollectx.text import query_tokens
+from recollectx.ranking import Ranked, Row, ScopeIndex
 
 EAST, NORTH, UP = np.eye(3, dtype=np.float32)
 
@@ -27,30 +26,17 @@ def asked(made: ScopeIndex, text: str, vector: object, **query: object) -> dict[
 
 
 def standing(values: dict[int, float]) -> dict[int, float]:
-    """z of each value, with four more at a distance of .2 from the mean."""
-    if not values:
-        return {}
-    mean = sum(values.values()) / len(values)
-    squares = sum((value - mean) ** 2 for value in values.values())
-    spread = math.sqrt((squares + 4 * 0.2**2) / (len(values) + 4))
-    return {claim: (value - mean) / spread for claim, value in values.items()}
+    """z of each value."""
+    mean, unit = sum(values.values()) / max(len(values), 1), spread(list(values.values()))
+    return {claim: (value - mean) / unit for claim, value in values.items()}
 
 
 def reference(
     rows: dict[int, tuple[Row, tuple[int, ...] | None]], text: str, vector: tuple[int, ...], weights: Weights
 ) -> dict[int, tuple[float | None, float, float, float]]:
     """claim -> (cosine, BM25, lent, score), the plainest way; some row must have a vector."""
-    bags = {claim: each.tokens.split() for claim, (each, _) in rows.items()}
-    average = sum(map(len, bags.values())) / len(bags)
-    words = query_tokens(text)
-    df = {word: sum(word in bag for bag in bags.values()) for word in words}
-    idf = {word: math.log(1 + (len(bags) - n + 0.5) / (n + 0.5)) for word, n in df.items()}
-    keyword = {
-        claim: sum(
-            idf[w] * bag.count(w) / (bag.count(w) + K1 * (1 - B + B * len(bag) / average)) for w in words
-        )
-        for claim, bag in bags.items()
-    }
+    stored = {claim: each for claim, (each, _) in rows.items()}
+    keyword, idf = keywords(stored, text)
     cosine = {
         claim: sum(a * b for a, b in zip(own, vector, strict=True)) / math.hypot(*own) / math.hypot(*vector)
         for claim, (_, own) in rows.items()
@@ -58,33 +44,29 @@ def reference(
     }
     dense = standing(cosine)
     matched = standing({claim: value / sum(idf.values()) for claim, value in keyword.items()})
-    total = {
-        claim: weights.dense * dense.get(claim, 0.0) + weights.keyword * matched[claim]
+    said = speaks(stored, text)
+    own = {
+        claim: weights.dense * dense.get(claim, 0.0)
+        + weights.keyword * matched[claim]
+        + weights.speaker * (claim in said)
         for claim in rows
         if claim in cosine or keyword[claim] > 0
     }
     result = {}
-    for claim, own in total.items():
-        here = rows[claim][0]
-        beside = [
-            total[other]
-            for other in total
-            if None not in (here.session, here.position, rows[other][0].position)
-            and rows[other][0].session == here.session
-            and abs(rows[other][0].position - here.position) == 1
-        ]
-        lent = weights.neighbours * max(beside) if beside else 0.0
-        above = own + lent - 6
-        result[claim] = cosine.get(claim), keyword[claim], lent, (1 + above / (3 + abs(above))) / 2
+    for claim, (lent, session) in around(stored, own, weights).items():
+        above = own[claim] + lent + session - 8
+        result[claim] = cosine.get(claim), keyword[claim], lent, (1 + above / (4 + abs(above))) / 2
     return result
 
 
 VECTORS = st.tuples(*[st.integers(-3, 3)] * 3).filter(any)
 STEPS = st.lists(
-    st.tuples(st.integers(0, 12), st.none() | VECTORS | st.tuples(WORDS, PLACES, st.none() | VECTORS)),
+    st.tuples(
+        st.integers(0, 12), st.none() | VECTORS | st.tuples(WORDS, PLACES, SOURCES, st.none() | VECTORS)
+    ),
     max_size=40,
 )
-WEIGHTS = st.sampled_from([Weights(), PLAIN, Weights(dense=0.5, keyword=2.0, neighbours=1.5)])
+WEIGHTS = st.sampled_from([Weights(), PLAIN, Weights(dense=0.5, keyword=2.0, neighbours=1.5, session=0)])
 
 
 @given(steps=STEPS, text=WORDS, vector=VECTORS, weights=WEIGHTS, repeats=st.sampled_from([0, 70]))
@@ -105,12 +87,12 @@ def test_scores_equal_the_plainest_sum_after_any_puts_drops_and_late_vectors(
             made.drop(claim)
             rows.pop(claim, None)
         elif isinstance(content[0], int):
-            made.set_vector(claim, np.array(content, np.float32))
             if claim in rows:
                 rows[claim] = rows[claim][0], content
+                made.put(rows[claim][0], np.array(content, np.float32))
         else:
-            words, (session, position), own = content
-            rows[claim] = row(claim, words, session=session, position=position), own
+            words, (session, position), sources, own = content
+            rows[claim] = row(claim, words, session=session, position=position, sources=sources), own
             made.put(rows[claim][0], None if own is None else np.array(own, np.float32))
     hits = asked(made, text, vector, weights=weights)
     if all(own is None for _, own in rows.values()):
@@ -223,7 +205,7 @@ def test_meaning_finds_what_words_do_not_and_words_decide_between_equals_in_mean
 @pytest.mark.parametrize("words", ["tea", "milk"])
 def test_a_lone_row_and_equal_rows_score_alike_and_ties_are_settled(words: str) -> None:
     (lone,) = asked(index((row(1), EAST)), words, NORTH).values()
-    assert lone.score == pytest.approx((1 - 6 / 9) / 2)
+    assert lone.score == pytest.approx((1 - 8 / 12) / 2)
     equal = index(*((row(n, confidence=n % 2), EAST) for n in range(5)))
     hits = asked(equal, words, EAST)
     assert {hit.score for hit in hits.values()} == {lone.score}
@@ -250,16 +232,18 @@ def test_a_word_only_few_of_many_claims_have_leaves_scores_apart_and_below_one()
 
 
 def test_the_turns_beside_lend_the_greater_of_their_sums() -> None:
-    turns = [(5, 1, 0), (1, 5, 0), (0, 1, 5), (1, 1, 1), (0, 3, 1)]
+    turns = [(5, 1, 0), (1, 5, 0), (0, 1, 5), (0, 2, 1), (0, 3, 1)]
     made = index(*((row(n, "x", session="s", position=n), v) for n, v in enumerate(turns)))
     made.put(row(9, "x", session="t", position=2), np.array((0, 1, 5), np.float32))
     plain = asked(made, "y", (1, 0, 0), weights=PLAIN)
     hits = asked(made, "y", (1, 0, 0))
     cosines = standing({claim: hit.parts.cosine for claim, hit in plain.items()})
-    assert hits[1].parts.neighbours == pytest.approx(0.35 * cosines[0])
-    assert hits[2].parts.neighbours == pytest.approx(0.35 * cosines[3])
-    assert hits[3].parts.neighbours == pytest.approx(0.35 * max(cosines[2], cosines[4]))
-    assert hits[3].parts.neighbours < 0
+    assert hits[1].parts.neighbours == pytest.approx(0.4 * max(cosines[0], cosines[2]) + 0.2 * cosines[3])
+    assert hits[2].parts.neighbours == pytest.approx(
+        0.4 * max(cosines[1], cosines[3]) + 0.2 * max(cosines[0], cosines[4])
+    )
+    assert hits[4].parts.neighbours == pytest.approx(0.4 * cosines[3] + 0.2 * cosines[2])
+    assert hits[4].parts.neighbours < 0
     assert hits[9].parts.neighbours is None
     assert {hit.parts.neighbours for hit in plain.values()} == {None}
 
@@ -292,7 +276,6 @@ def test_a_vector_that_cannot_be_compared_is_refused_and_changes_nothing(vector:
     for attempt in (
         lambda: made.put(row(1, "milk"), bad),
         lambda: made.put(row(3, "tea"), bad),
-        lambda: made.set_vector(1, bad),
         lambda: made.search(Query("tea"), NOW, bad),
     ):
         with pytest.raises(ValueError, match="a vector must"):
@@ -312,9 +295,8 @@ def test_the_first_vector_is_checked_too(vector: tuple) -> None:
 
 def test_a_vector_can_come_late_be_replaced_and_go_with_its_row() -> None:
     made = index((row(1, "a"), None), (row(2, "b"), NORTH), (row(3, "c"), EAST))
-    made.set_vector(1, EAST)
-    made.set_vector(77, EAST)
-    made.set_vector(3, NORTH)
+    made.put(row(1, "a"), EAST)
+    made.put(row(3, "c"), NORTH)
     cosines = {claim: hit.parts.cosine for claim, hit in asked(made, "x", EAST).items()}
     assert cosines == {1: 1.0, 2: 0.0, 3: 0.0}
     made.put(row(1, "a"))

@@ -8,7 +8,7 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from conftest import fact
+from conftest import event, fact
 
 from recollectx import Memory, MemoryStore
 from recollectx.db.engine import Database
@@ -87,6 +87,25 @@ def test_every_migration_can_be_taken_back_and_made_again(path):
     database.close()
     with Memory.open(path) as memory:
         assert memory.get(memory.store(fact("sweet")).claim_id).object == "sweet"
+
+
+def test_what_was_said_before_dates_were_kept_has_held_since_its_claim_began(path):
+    with Memory.open(path) as memory:
+        given = memory.store(fact("sweet", "ana", valid_from=1_000)).claim_id
+        memory.store(fact("sweet", "bob", valid_from=5_000))
+        told = memory.store(fact("bitter", "ana", created_at=2_000)).claim_id
+        seen = memory.store(event("we had tea")).claim_id
+    database = Database.open(path)
+    with database.write() as conn:
+        command.downgrade(alembic_config(conn), "0005")
+    upgrade(database)
+    database.close()
+    with Memory.open(path) as memory:
+        dates = {
+            claim_id: [each.dates for each in memory.explain(claim_id)["assertions"]]
+            for claim_id in (given, told, seen)
+        }
+    assert dates == {given: [(1_000,), (1_000,)], told: [(2_000,)], seen: [()]}
 
 
 def test_a_newer_database_is_refused_by_name_and_left_alone(path):

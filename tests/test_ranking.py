@@ -1,20 +1,23 @@
+import json
 import math
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollectx.claims import Status
+from recollectx.instants import to_micros
 from recollectx.query import Query, Weights
-from recollectx.ranking import K1, B, Ranked, Row, ScopeIndex
+from recollectx.ranking import Ranked, Row, ScopeIndex
+from recollectx.relevance import K1, B
 from recollectx.text import query_tokens, tokens
 
 NOW = 1_000_000.0
-PLAIN = Weights(neighbours=0)
+PLAIN = Weights(neighbours=0, session=0, speaker=0, date=0)
 
 
 def row(claim: int, text: str = "tea", **changes: object) -> Row:
+    """A row as stored; changes in seconds, tuples and dicts."""
     base = Row(
         claim=claim,
         tokens=" ".join(tokens(text)),
@@ -23,13 +26,17 @@ def row(claim: int, text: str = "tea", **changes: object) -> Row:
         status="active",
         confidence=0.5,
         importance=0.5,
-        created_at=100.0,
-        valid_from=100.0,
+        created_at=100_000_000,
+        valid_from=None,
         valid_to=None,
         session=None,
         position=None,
     )
-    return replace(base, **changes)
+    for name in {"created_at", "valid_from", "valid_to"} & changes.keys():
+        changes[name] = to_micros(changes[name])
+    for name in {"entities", "metadata"} & changes.keys():
+        changes[name] = json.dumps(changes[name])
+    return base._replace(**changes)
 
 
 def index(*rows: Row) -> ScopeIndex:
@@ -43,45 +50,107 @@ def found(made: ScopeIndex, text: str | None = "tea", **query: object) -> list[i
     return [hit.claim for hit in made.search(Query(text, **query), NOW)]
 
 
-def reference(rows: dict[int, Row], text: str, weight: float) -> dict[int, tuple[float, float, float, float]]:
-    """claim -> (own BM25, share, lent, score), the plainest way."""
+def keywords(rows: dict[int, Row], text: str) -> tuple[dict[int, float], dict[str, float]]:
+    """BM25 by claim and IDF by word, the plainest way."""
     bags = {claim: each.tokens.split() for claim, each in rows.items()}
     average = sum(map(len, bags.values())) / max(len(bags), 1)
     df = {word: sum(word in bag for bag in bags.values()) for word in query_tokens(text)}
     idf = {word: math.log(1 + (len(bags) - n + 0.5) / (n + 0.5)) for word, n in df.items()}
-    own = {}
+    keyword = {}
     for claim, bag in bags.items():
         norm = K1 * (1 - B + B * len(bag) / average) if average else K1
-        own[claim] = sum(idf[w] * bag.count(w) / (bag.count(w) + norm) for w in idf)
+        keyword[claim] = sum(idf[w] * bag.count(w) / (bag.count(w) + norm) for w in idf)
+    return keyword, idf
+
+
+def spread(values: list[float]) -> float:
+    """The standard deviation, with four more values at a distance of .2 from the mean."""
+    if not values:
+        return 0.2
+    mean = sum(values) / len(values)
+    return math.sqrt((sum((value - mean) ** 2 for value in values) + 4 * 0.2**2) / (len(values) + 4))
+
+
+def speaks(rows: dict[int, Row], text: str) -> set[int]:
+    """The claims of the one source that the question names."""
+    words = set(query_tokens(text))
+    sources = {
+        source for each in rows.values() for source in each.sources if "7" not in source and ":" not in source
+    }
+    named = [source for source in sources if words & set(tokens(source))]
+    return (
+        {claim for claim, each in rows.items() if named == [named[0]] and named[0] in each.sources}
+        if named
+        else set()
+    )
+
+
+def around(rows: dict[int, Row], own: dict[int, float], weights: Weights) -> dict[int, tuple[float, float]]:
+    """claim -> what the turns beside it and the best of its session lend it, of the claims that have a value."""
     result = {}
-    for claim in (claim for claim in bags if own[claim] > 0):
+    for claim, value in own.items():
         here = rows[claim]
-        beside = [
-            own[other]
-            for other, there in rows.items()
-            if None not in (here.position, here.session, there.position)
-            and there.session == here.session
-            and abs(there.position - here.position) == 1
-        ]
-        lent = weight * max(beside, default=0.0)
-        share = sum(idf[w] for w in idf if w in bags[claim]) / sum(idf.values())
-        result[claim] = own[claim], share, lent, (own[claim] + lent) / ((1 + weight) * sum(idf.values()))
+        lent = 0.0
+        for distance, share in ((1, weights.neighbours), (2, weights.neighbours / 2)):
+            beside = [
+                own[other]
+                for other in own
+                if None not in (here.session, here.position, rows[other].position)
+                and rows[other].session == here.session
+                and abs(rows[other].position - here.position) == distance
+            ]
+            lent += share * max(beside, default=0.0)
+        fellows = [own[other] for other in own if rows[other].session == here.session]
+        best = value if here.session is None else max(fellows)
+        session = weights.session * best if any(rows[other].session for other in own) else 0.0
+        result[claim] = lent, session
+    return result
+
+
+def reference(
+    rows: dict[int, Row], text: str, weights: Weights
+) -> dict[int, tuple[float, float, float, float]]:
+    """claim -> (own BM25, share, lent, score), the plainest way."""
+    keyword, idf = keywords(rows, text)
+    most = sum(idf.values()) or 1.0
+    unit = spread([value / most for value in keyword.values()])
+    said = speaks(rows, text)
+    gain = weights.speaker * unit
+    own = {claim: value / most + gain * (claim in said) for claim, value in keyword.items() if value > 0}
+    placed = any(rows[claim].session is not None and rows[claim].position is not None for claim in own)
+    reach = (
+        1 + 1.5 * weights.neighbours * placed + weights.session * any(rows[claim].session for claim in own)
+    )
+    reach *= 1 + gain * bool(said)
+    result = {}
+    for claim, (lent, session) in around(rows, own, weights).items():
+        share = sum(idf[w] for w in idf if w in rows[claim].tokens.split()) / most
+        result[claim] = keyword[claim], share, lent, (own[claim] + lent + session) / reach
     return result
 
 
 WORDS = st.lists(st.sampled_from(["tea", "milk", "sugar", "cup", "pot"]), min_size=1, max_size=6).map(
     " ".join
 )
+WEIGHTS = st.sampled_from(
+    [
+        Weights(),
+        Weights(neighbours=0, session=0, speaker=0, date=0),
+        Weights(neighbours=2.0),
+        Weights(session=3, speaker=0.5),
+    ]
+)
+SOURCES = st.sampled_from([(), (), ("Sugar Pot",), ("Ann",), ("Ann", "tea"), ("milk://cup",), ("cup 7",)])
 PLACES = st.tuples(st.sampled_from(["s", "s", "t", None]), st.sampled_from([0, 1, 1, 2, 3, None]))
-STEPS = st.lists(st.tuples(st.integers(0, 12), st.none() | st.tuples(WORDS, PLACES)), max_size=40)
+STEPS = st.lists(st.tuples(st.integers(0, 12), st.none() | st.tuples(WORDS, PLACES, SOURCES)), max_size=40)
 
 
-@given(steps=STEPS, text=WORDS, weight=st.sampled_from([0.0, 0.35, 2.0]), repeats=st.sampled_from([0, 70]))
+@given(steps=STEPS, text=WORDS, weights=WEIGHTS, repeats=st.sampled_from([0, 70]))
 @settings(deadline=None)
 def test_scores_equal_the_plainest_bm25_after_any_puts_replacements_and_drops(
-    steps: list[tuple[int, tuple[str, tuple[str | None, int | None]] | None]],
+    steps: list[tuple[int, tuple[str, tuple[str | None, int | None], tuple[str, ...]] | None]],
     text: str,
-    weight: float,
+    weights: Weights,
     repeats: int,
 ) -> None:
     made, rows = ScopeIndex(), {}
@@ -93,17 +162,17 @@ def test_scores_equal_the_plainest_bm25_after_any_puts_replacements_and_drops(
             made.drop(claim)
             rows.pop(claim, None)
         else:
-            words, (session, position) = content
-            rows[claim] = row(claim, words, session=session, position=position)
+            words, (session, position), sources = content
+            rows[claim] = row(claim, words, session=session, position=position, sources=sources)
             made.put(rows[claim])
     assert len(made) == len(rows)
-    hits = made.search(Query(text, k=None, weights=Weights(neighbours=weight)), NOW)
-    expected = reference(rows, text, weight)
+    hits = made.search(Query(text, k=None, weights=weights), NOW)
+    expected = reference(rows, text, weights)
     assert {hit.claim for hit in hits} == set(expected)
     for hit in hits:
         own, share, lent, score = expected[hit.claim]
         assert (hit.parts.keyword, hit.parts.share) == (pytest.approx(own), pytest.approx(share))
-        assert hit.parts.neighbours == (pytest.approx(lent) if lent else None)
+        assert (hit.parts.neighbours or 0.0) == pytest.approx(lent)
         assert hit.score == pytest.approx(score)
         assert 0 < hit.score <= 1
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
@@ -241,20 +310,85 @@ def test_share_counts_words_the_scope_has_never_seen() -> None:
     assert hit.parts.share == pytest.approx(2 * known / (2 * known + unknown))
 
 
+def attainable(rows: list[Row], text: str) -> float:
+    """The most that BM25 could reach."""
+    return sum(keywords({each.claim: each for each in rows}, text)[1].values())
+
+
 def conversation(*texts: str, session: str = "s") -> list[Row]:
     return [row(n, text, session=session, position=n) for n, text in enumerate(texts)]
 
 
 def test_a_turn_gains_by_the_turns_beside_it_and_they_bring_no_turn_in_alone() -> None:
-    made = index(*conversation("tea", "x", "tea", "green tea", "y"), row(9, "tea", session="t", position=4))
+    rows = [*conversation("tea", "x", "tea", "green tea", "y"), row(9, "tea", session="t", position=4)]
+    made = index(*rows)
     hits = {hit.claim: hit for hit in made.search(Query("green tea"), NOW)}
     assert set(hits) == {0, 2, 3, 9}
-    assert hits[2].parts.neighbours == pytest.approx(0.35 * hits[3].parts.keyword)
-    assert hits[3].parts.neighbours == pytest.approx(0.35 * hits[2].parts.keyword)
-    assert hits[0].parts.neighbours is hits[9].parts.neighbours is None
+    tea, green_tea = hits[0].parts.keyword, hits[3].parts.keyword
+    most = attainable(rows, "green tea")
+    assert hits[2].parts.neighbours == pytest.approx((0.4 * green_tea + 0.2 * tea) / most)
+    assert hits[3].parts.neighbours == pytest.approx(0.4 * tea / most)
+    assert hits[0].parts.neighbours == pytest.approx(0.2 * tea / most)
+    assert hits[9].parts.neighbours is None
     plain = {hit.claim: hit for hit in made.search(Query("green tea", weights=PLAIN), NOW)}
     assert all(hit.parts.neighbours is None for hit in plain.values())
     assert plain[0].score == plain[2].score
+
+
+def test_the_best_of_a_session_lifts_all_of_it_and_a_claim_of_none_itself() -> None:
+    rows = [
+        row(1, "tea", session="s", position=0),
+        row(2, "green tea", session="s", position=9),
+        row(3, "tea", session="t", position=0),
+        row(4, "tea"),
+    ]
+    parts = {hit.claim: hit.parts for hit in index(*rows).search(Query("green tea"), NOW)}
+    tea, green_tea = (parts[claim].keyword / attainable(rows, "green tea") for claim in (1, 2))
+    assert [parts[claim].session for claim in (1, 2, 3, 4)] == pytest.approx(
+        [0.3 * green_tea, 0.3 * green_tea, 0.3 * tea, 0.3 * tea]
+    )
+    assert found(index(*rows), "green tea") == [2, 1, 4, 3]
+    assert {hit.parts.session for hit in index(rows[3]).search(Query("tea"), NOW)} == {None}
+
+
+def test_what_the_one_named_by_the_question_said_leads() -> None:
+    rows = [row(n, "likes tea", sources=(name,)) for n, name in enumerate(("Ann Lee", "Bob Lee", "doc:42"))]
+    made = index(*rows, row(9, "likes tea"))
+    assert found(made, "What tea does Bob like?")[0] == 1
+    assert found(made, "Ann's tea?")[0] == 0
+    for nobody_alone in ("tea?", "Bob and Ann: tea?", "the tea of Lee?", "doc 42 on tea?"):
+        assert {hit.parts.speaker for hit in made.search(Query(nobody_alone), NOW)} == {None}
+    gains = {hit.claim: hit.parts.speaker for hit in made.search(Query("Bob's tea"), NOW)}
+    assert gains[1] > 0
+    assert {gains[claim] for claim in (0, 2, 9)} == {None}
+    made.drop(1)
+    assert {hit.parts.speaker for hit in made.search(Query("Bob's tea"), NOW)} == {None}
+    assert found(made, "the tea of Lee?")[0] == 0
+
+
+def test_what_began_when_the_question_asks_about_leads() -> None:
+    days = [
+        "2023-05-07T23:00Z",
+        "2023-05-08T09:00Z",
+        "2023-05-09T09:00Z",
+        "2023-05-10T00:00Z",
+        "2022-05-08T12:00Z",
+    ]
+    rows = [row(n, "tea", created_at=day) for n, day in enumerate(days)]
+    made = index(*rows, row(9, "tea", created_at=days[0], valid_from=days[1]))
+
+    def gain(text: str) -> set[int]:
+        return {hit.claim for hit in made.search(Query(text), 2e9) if hit.parts.date}
+
+    assert gain("tea on 8 May 2023") == {1, 2, 9}
+    assert gain("tea on May 8") == {1, 2, 4, 9}
+    assert gain("tea in 2022") == {4}
+    assert gain("tea in April 2023") == gain("tea") == set()
+    hits = made.search(Query("tea on 8 May 2023"), 2e9)
+    assert {hit.claim for hit in hits[:3]} == {1, 2, 9}
+    assert all(0 < hit.score <= 1 for hit in hits)
+    hits = made.search(Query("tea on 8 May 2023", weights=Weights(date=0)), 2e9)
+    assert {hit.parts.date for hit in hits} == {None}
 
 
 def test_filters_do_not_reach_the_neighbour_that_lends() -> None:
@@ -266,20 +400,25 @@ def test_filters_do_not_reach_the_neighbour_that_lends() -> None:
 
 
 def test_between_two_turns_the_greater_one_lends() -> None:
-    made = index(*conversation("green tea", "tea", "green green tea"))
+    rows = conversation("green tea", "tea", "green green tea")
+    made = index(*rows)
     hits = {hit.claim: hit.parts for hit in made.search(Query("green tea"), NOW)}
+    most = attainable(rows, "green tea")
     assert hits[2].keyword > hits[0].keyword
-    assert hits[1].neighbours == pytest.approx(0.35 * hits[2].keyword)
+    assert hits[1].neighbours == pytest.approx(0.4 * hits[2].keyword / most)
 
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_two_claims_of_one_turn_lend_the_greater_and_dropping_it_leaves_the_other(order: int) -> None:
     pair = [row(5, "green green tea", session="s", position=1), row(6, "tea", session="s", position=1)]
-    made = index(row(0, "tea", session="s", position=0), *pair[::order])
+    rows = [row(0, "tea", session="s", position=0), *pair[::order]]
+    made = index(*rows)
     for lender in (5, 6):
+        most = attainable(rows, "green tea")
         hits = {hit.claim: hit.parts for hit in made.search(Query("green tea"), NOW)}
-        assert hits[0].neighbours == pytest.approx(0.35 * hits[lender].keyword)
+        assert hits[0].neighbours == pytest.approx(0.4 * hits[lender].keyword / most)
         made.drop(lender)
+        rows = [each for each in rows if each.claim != lender]
 
 
 def test_alone_the_words_have_the_same_scores_at_any_weight() -> None:

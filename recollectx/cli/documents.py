@@ -56,10 +56,7 @@ def hit_document(hit: Hit, rank: int) -> Document:
     return {
         "rank": rank,
         "score": hit.score,
-        "parts": {
-            name: getattr(hit.parts, name)
-            for name in ("keyword", "share", "neighbours", "recency", "confidence")
-        },
+        "parts": asdict(hit.parts),
         "disputed_by": list(hit.disputed_by),
         "disputes": [asdict(dispute) for dispute in hit.disputes],
         "claim": claim_document(hit.claim),
@@ -72,6 +69,7 @@ def result_document(result: WriteResult, claim: Claim | None) -> Document:
         "action": result.action,
         "id": result.claim_id,
         "reason": result.reason,
+        "tx": result.tx,
         "claim": None if claim is None else claim_document(claim),
     }
 
@@ -108,4 +106,6 @@ def receipt_document(receipt: EraseReceipt) -> Document:
         "rows": receipt.rows,
         "at": iso(receipt.at),
         "pending": receipt.pending,
+        "cut": list(receipt.cut),
+        "answers": receipt.answers,
     }

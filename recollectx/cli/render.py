@@ -8,6 +8,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from rich.table import Table
@@ -77,6 +78,11 @@ def told(claim: Claim, *, cut: bool) -> Text:
     return Text(words)
 
 
+def transaction(tx: int) -> Text:
+    """The number that `undo` takes, as the end of a line; nothing for 0, where nothing was written."""
+    return Text(f"  (transaction {tx})" if tx else "", style="dim")
+
+
 def plain_table() -> Table:
     """An empty table without lines: they would cost a screen its width, and a pipe its sense."""
     return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold underline")
@@ -115,11 +121,5 @@ def _remark(words: Text, claim: Claim, hit: Hit) -> None:
 
 
 def _parts(parts: Parts) -> str:
-    named = {
-        "keyword": parts.keyword,
-        "share": parts.share,
-        "neighbours": parts.neighbours,
-        "recency": parts.recency,
-        "confidence": parts.confidence,
-    }
+    named = asdict(parts)
     return "  ".join(f"{name} {value:.3f}" for name, value in named.items() if value is not None)

@@ -119,6 +119,7 @@ class Database:
                     self._file = _identity(self.url)
                     conn.rollback()
                 self._check_free(conn)
+                # The driver leaves this to us; asked through SQLAlchemy it takes longer than reading a claim.
                 conn.connection.cursor().execute("BEGIN").close()
                 try:
                     yield conn

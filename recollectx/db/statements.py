@@ -33,7 +33,8 @@ def send(conn: Connection, sql: str, values: Sequence[Any] = ()) -> Any:
 
 def _listened(conn: Connection) -> bool:
     """Whether somebody listens to the engine, and must be told of this as of anything else."""
-    return bool(conn.dispatch.before_cursor_execute or conn.dispatch.after_cursor_execute)
+    told = conn.engine.dispatch
+    return bool(told.before_cursor_execute or told.after_cursor_execute)
 
 
 def fault(conn: Connection, sql: str, error: Exception) -> Exception:
@@ -93,32 +94,34 @@ def execute(conn: Connection, statement: Executable, params: Mapping[str, Any]) 
 
 def _ready(conn: Connection, statement: Executable, params: Mapping[str, Any]) -> tuple["_Query", list[Any]]:
     """The text of a statement, and its values in order."""
-    given: dict[str, Any] = {}
-    shape = []
-    for name, value in params.items():
-        given[name] = listed = _padded(value) if isinstance(value, list) else value
-        shape.append((name, len(listed) if isinstance(value, list) else None))
+    given = {name: _padded(value) if isinstance(value, list) else value for name, value in params.items()}
+    shape = [(name, len(value) if isinstance(value, list) else None) for name, value in given.items()]
     query = _text_of(statement, conn.dialect, tuple(shape))
-    values: list[Any] = []
-    for place, constant in query.places:
-        value = constant if place is None else given[place]
-        if isinstance(value, list):
-            values += value
-        else:
-            values.append(value)
+    given |= query.constants
+    values = [given[name] for name in query.places]
+    for at in query.lists:
+        values[at : at + 1] = values[at]
     return query, values
 
 
 class _Query(NamedTuple):
-    """places: for each value, or list of values, in order the parameter that gives it, or a constant."""
+    """places: for each value in order the parameter that gives it, or the constant; a list fills one place.
+
+    lists: the places of lists, the last one first.
+    """
 
     sql: str
-    places: tuple[tuple[str | None, Any], ...]
+    places: tuple[str, ...]
+    lists: tuple[int, ...]
+    constants: Mapping[str, Any]
     row: Any
 
 
 class _Slot(NamedTuple):
+    """Where the value of a parameter goes, or the nth of its values."""
+
     name: str
+    nth: int = 0
 
 
 def _padded(values: list[Any]) -> list[Any]:
@@ -130,25 +133,24 @@ def _padded(values: list[Any]) -> list[Any]:
 @lru_cache(maxsize=1_024)
 def _text_of(statement: Executable, dialect: Dialect, shape: Shape) -> _Query:
     compiled = _compiled(statement, dialect)
-    slots = {name: _Slot(name) if size is None else [_Slot(name)] * size for name, size in shape}
-    expanded = compiled.construct_expanded_state(slots)
-    lists = {name for name, size in shape if size is not None}
-    places: list[tuple[str | None, Any]] = []
-    run = 0
     sizes = dict(shape)
+    slots = {
+        name: _Slot(name) if size is None else [_Slot(name, nth) for nth in range(size)]
+        for name, size in shape
+    }
+    expanded = compiled.construct_expanded_state(slots)
+    places: list[str] = []
+    constants: dict[str, Any] = {}
     for value in expanded.positional_parameters:
-        if isinstance(value, _Slot) and value.name in lists:
-            run += 1
-            if run == sizes[value.name]:
-                places.append((value.name, None))
-                run = 0
-        elif isinstance(value, _Slot):
-            places.append((value.name, None))
-        else:
-            places.append((None, value))
+        if not isinstance(value, _Slot):
+            places.append(f"constant {len(places)}")
+            constants[places[-1]] = value
+        elif value.nth == 0:
+            places.append(value.name)
+    lists = tuple(at for at in reversed(range(len(places))) if sizes.get(places[at]) is not None)
     columns = getattr(statement, "selected_columns", None)
     row: Any = namedtuple("Row", [] if columns is None else list(columns.keys()), rename=True)  # type: ignore[misc]
-    return _Query(expanded.statement, tuple(places), row._make)
+    return _Query(expanded.statement, tuple(places), lists, constants, row._make)
 
 
 @lru_cache(maxsize=256)

@@ -111,6 +111,20 @@ class VectorRow(Base):
     vector: Mapped[bytes] = mapped_column(LargeBinary)
 
 
+class TokenVectorsRow(Base):
+    """The vectors of the tokens of one wording: int8 as recollectx.late_interaction packs them, `width` to a token.
+
+    They go when the vector of the wording goes.
+    """
+
+    __tablename__ = "rx_token_vectors"
+    text: Mapped[int] = mapped_column(
+        Big, ForeignKey("rx_vectors.text", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    width: Mapped[int] = mapped_column(Integer)
+    vectors: Mapped[bytes] = mapped_column(LargeBinary)
+
+
 class RevisionRow(Versioned, Base):
     """What a claim was like between two transactions; entities and meta (the metadata) are JSON, None when empty.
 
@@ -141,7 +155,7 @@ class RevisionRow(Versioned, Base):
 
 
 class AssertionRow(Versioned, Base):
-    """One source standing behind a claim; evidence is a JSON list, None when empty."""
+    """One source standing behind a claim; evidence and dates (microseconds) are JSON lists, None when empty."""
 
     __tablename__ = "rx_assertions"
     __table_args__ = (
@@ -157,6 +171,7 @@ class AssertionRow(Versioned, Base):
     said_at: Mapped[int] = mapped_column(Big)
     session: Mapped[str | None] = mapped_column(Text)
     times: Mapped[int] = mapped_column(Integer)
+    dates: Mapped[str | None] = mapped_column(Text)
 
 
 class EdgeRow(Versioned, Base):

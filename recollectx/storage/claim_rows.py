@@ -123,4 +123,5 @@ class ClaimRows(Rows):
             said_at=to_micros(assertion.said_at),
             session=assertion.session,
             times=assertion.times,
+            dates=_json([to_micros(date) for date in assertion.dates]),
         )

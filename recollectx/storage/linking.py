@@ -1,11 +1,13 @@
 """Edges that come and go, and what they shake."""
 
 from recollectx import changes as ch
+from recollectx.claims import CURRENT
 from recollectx.db.tables import EdgeRow
 from recollectx.edges import EPISTEMIC, Edge, Relation
 from recollectx.errors import InvalidClaim, NotFound, ScopeError
 from recollectx.instants import from_micros
 from recollectx.storage.claim_rows import micros
+from recollectx.storage.inheriting import contradicting, inherited
 from recollectx.storage.reading import StoredEdge
 from recollectx.storage.settling import Settling
 
@@ -68,10 +70,25 @@ class Linking(Settling):
             ]
         return same
 
+    def finish(self) -> None:
+        """Settle statuses, what they bring back into doubt, and confidences; write the transaction's own row."""
+        self._restand()
+        self._inherit()
+        super().finish()
+
+    def _inherit(self) -> None:
+        """Let what came back contradict the values that it now holds beside."""
+        for pk, claim in sorted(self.reader.claims(self._back).items()):
+            if claim.status in CURRENT:
+                for edge in inherited(self.reader, pk, self._bereft[pk]):
+                    self._link(ch.Link(edge))
+
     def _bridge(self, pk: int) -> None:
         """What a claim superseded is superseded by what took its own place, once the claim itself is gone."""
         below = [edge for edge in self.reader.edges_out([pk]) if edge.relation == Relation.SUPERSEDES]
-        self._freed |= {edge.dst for edge in below}
+        for edge in below:
+            self._freed.add(edge.dst)
+            self._bereft[edge.dst] |= contradicting(self.reader, [pk]) | self._bereft[pk]
         above = [edge for edge in self.reader.edges_in([pk]) if edge.relation == Relation.SUPERSEDES]
         ids = self.reader.identities([edge.dst for edge in below] + [edge.src for edge in above])
         for over in above:

@@ -15,6 +15,7 @@ from sqlalchemy import BindParameter, Connection, and_, bindparam, exists, func,
 from sqlalchemy.orm import aliased
 from sqlalchemy.sql import Executable
 
+from recollectx.candidates import Candidate
 from recollectx.claims import (
     CURRENT,
     GLOBAL,
@@ -43,7 +44,6 @@ from recollectx.db.tables import (
     TrustRow,
     VectorRow,
 )
-from recollectx.deciding import Candidate
 from recollectx.edges import Edge, Relation
 from recollectx.errors import InvalidClaim
 from recollectx.instants import from_micros, to_micros
@@ -164,6 +164,7 @@ _ASSERTIONS = (
         AssertionRow.said_at,
         AssertionRow.session,
         AssertionRow.times,
+        AssertionRow.dates,
     )
 )
 _EDGE = select(
@@ -208,6 +209,18 @@ _SAID = _ALIKE.where(
 _RIVALS = _ALIKE.where(
     TextRow.slot == bindparam("slot"),
     or_(_USED, and_(RevisionRow.status == Status.SUPERSEDED, RevisionRow.valid_to > bindparam("since"))),
+)
+_EVER_SAID = select(AssertionRow.pk).where(AssertionRow.claim == bindparam("claim")).limit(1)
+_SAID_BY = _EVER_SAID.where(AssertionRow.source == bindparam("source"))
+_SAID_BY_NOBODY = _EVER_SAID.where(AssertionRow.source.is_(None))
+_WAS = (
+    select(RevisionRow.status)
+    .where(RevisionRow.claim == bindparam("claim"), _USED)
+    .order_by(RevisionRow.pk.desc())
+    .limit(1)
+)
+_STATED = select(RevisionRow.stated_to).where(
+    RevisionRow.claim == bindparam("claim"), RevisionRow.tx_to.is_(None)
 )
 _TRUST = select(TrustRow.source, TrustRow.level, TrustRow.scope).where(
     TrustRow.source.in_(_KEYS),
@@ -268,6 +281,8 @@ _TURN = (
 _SCOPES = select(ClaimRow.scope).distinct().where(ClaimRow.erased.is_(None)).order_by(ClaimRow.scope)
 
 
+# What json.loads does besides takes as long again for a short text.
+_decoded = json.JSONDecoder().decode
 _STATUSES = {each.value: each for each in Status}
 _BASES = {each.value: each for each in Basis}
 _FIELDS = {
@@ -309,8 +324,9 @@ class Reader:
 
     def rows_in(self, statement: Executable, keys: Iterable[Any], **params: Any) -> Iterator[Any]:
         """Rows of a statement with an expanding parameter `keys`, asked in chunks."""
-        for chunk in chunks(list(dict.fromkeys(keys))):
-            yield from self._rows(statement, keys=chunk, **params)
+        listed = list(dict.fromkeys(keys))
+        for start in range(0, len(listed), CHUNK):
+            yield from self._rows(statement, keys=listed[start : start + CHUNK], **params)
 
     def resolve(self, claim_id: str, *, undone: bool = False) -> Identity | None:
         """The claim that `claim_id` names, directly or as an alias; None if there is none.
@@ -344,9 +360,9 @@ class Reader:
     def claims(self, pks: Iterable[int]) -> dict[int, Claim]:
         """Claims as they read now, by key; erased ones are absent."""
         rows = list(self.rows_in(_CLAIMS, pks))
-        voices: dict[int, list[Assertion]] = {row.pk: [] for row in rows}
+        voices: dict[int, list[Any]] = {row.pk: [] for row in rows}
         for said in self.rows_in(_ASSERTIONS, voices):
-            voices[said.claim].append(assertion_from(said))
+            voices[said.claim].append(said)
         # Trust only tells which of several voices is the strongest.
         several = [row for row in rows if len(voices[row.pk]) > 1]
         trusts = self.trusts({(voice.source, row.scope) for row in several for voice in voices[row.pk]})
@@ -412,11 +428,27 @@ class Reader:
         claims, assertions = self.claims(pks), self.assertions(pks)
         return [
             Candidate(
-                claims[pk], {voice.source: self.trust(voice.source, scope) for _, voice in assertions[pk]}
+                claims[pk],
+                {voice.source: self.trust(voice.source, scope) for _, voice in assertions[pk]},
+                tuple(voice for _, voice in assertions[pk]),
             )
             for pk in dict.fromkeys(pks)
             if pk in claims and claims[pk].scope == scope
         ]
+
+    def has_said(self, source: str | None, pk: int) -> bool:
+        """Whether `source` stands behind a claim, or ever did."""
+        if source is None:
+            return any(self._rows(_SAID_BY_NOBODY, claim=pk))
+        return any(self._rows(_SAID_BY, claim=pk, source=source))
+
+    def was(self, pk: int) -> Status:
+        """What a claim is, or was when it was last in use; active if it never was."""
+        return next((Status(row.status) for row in self._rows(_WAS, claim=pk)), Status.ACTIVE)
+
+    def stated_to(self, pk: int) -> int | None:
+        """The end of validity that was stated of a claim (microseconds), whatever superseded it."""
+        return next((row.stated_to for row in self._rows(_STATED, claim=pk)), None)
 
     def trust(self, source: str | None, scope: str) -> float:
         """How far `source` is trusted in `scope`, in [0, 1]; 1 unless something else was said."""
@@ -519,10 +551,11 @@ def assertion_from(row: Any) -> Assertion:
             "source": row.source,
             "confidence": row.confidence,
             "said_at": from_micros(row.said_at),
-            "evidence": tuple(json.loads(row.evidence)) if row.evidence else (),
+            "evidence": tuple(_decoded(row.evidence)) if row.evidence else (),
             "span": row.span,
             "session": row.session,
             "times": row.times,
+            "dates": tuple(map(from_micros, json.loads(row.dates))) if row.dates else (),
         },
     )
 
@@ -536,24 +569,25 @@ def as_stored(kind: type[_Value], values: Mapping[str, Any]) -> _Value:
     return made
 
 
-def _claim(row: Any, voices: list[Assertion], trusts: dict[tuple[str | None, str], float]) -> Claim:
+def _claim(row: Any, voices: Sequence[Any], trusts: dict[tuple[str | None, str], float]) -> Claim:
+    """The claim of a row and of its open rows of rx_assertions."""
     if len(voices) == 1:
-        best: Voice | Assertion | None = voices[0]
+        best: Any = voices[0]
     else:
         best = strongest(
             Voice(voice.source, voice.confidence, trusts[voice.source, row.scope]) for voice in voices
         )
-    created = from_micros(row.created_at)
+    evidence = [piece for voice in voices if voice.evidence for piece in _decoded(voice.evidence)]
     values: dict[str, Any] = {
         "id": row.id,
         "confidence": row.confidence,
         "importance": row.importance,
-        "evidence": tuple(dict.fromkeys([piece for voice in voices for piece in voice.evidence])),
-        "created_at": created,
-        "last_reinforced_at": max([voice.said_at for voice in voices], default=created),
+        "evidence": tuple(dict.fromkeys(evidence)),
+        "created_at": from_micros(row.created_at),
+        "last_reinforced_at": from_micros(max([voice.said_at for voice in voices], default=row.created_at)),
         "support_count": min(sum([voice.times for voice in voices]), MAX_COUNT),
         "scope": row.scope,
-        "entities": tuple(json.loads(row.entities)) if row.entities else (),
+        "entities": tuple(_decoded(row.entities)) if row.entities else (),
         "category": None if row.category is None else check_member(row.category, "category", Category),
         "status": _STATUSES.get(row.status) or check_member(row.status, "status", Status),
         "source": best.source if best else None,
@@ -564,7 +598,7 @@ def _claim(row: Any, voices: list[Assertion], trusts: dict[tuple[str | None, str
         "review_after": _seconds(row.review_after),
         "session": row.session,
         "position": row.position,
-        "metadata": FrozenMetadata(json.loads(row.meta)) if row.meta else FrozenMetadata(),
+        "metadata": FrozenMetadata(_decoded(row.meta)) if row.meta else FrozenMetadata(),
         "prior": best.confidence if best else None,
         "type": row.type,
     }

@@ -4,12 +4,12 @@ Each scope that is asked gets an index in memory, built from SQL the first time 
 before every answer. The index finds and orders; SQL is asked only for the claims that are returned.
 """
 
-import json
 import logging
 import threading
-from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,21 +17,23 @@ from sqlalchemy import bindparam, func, select
 
 from recollectx.claims import Claim
 from recollectx.db.engine import Database
-from recollectx.db.tables import ChangeRow, ClaimRow, RevisionRow, TextRow, VectorRow
+from recollectx.db.tables import AssertionRow, ChangeRow, ClaimRow, RevisionRow, TextRow, VectorRow
 from recollectx.doubt import Dispute, disputed
 from recollectx.embeddings.base import Vectors
 from recollectx.errors import BackendError
-from recollectx.instants import from_micros
+from recollectx.filters import holds
 from recollectx.query import ALL_SCOPES, Hit, Query, Recall
 from recollectx.ranking import Ranked, Row, ScopeIndex
 from recollectx.storage.delivery import Delivery
 from recollectx.storage.embedding import Embedding
 from recollectx.storage.past import seq_at
 from recollectx.storage.reading import Reader
+from recollectx.storage.token_vectors import Asked, TokenVectors
 from recollectx.storage.vector.base import VectorBackend
 from recollectx.storage.writing import MODEL
 
 CACHE_BYTES = 512 * 2**20
+BATCH = 2_000
 PASTS = 8
 log = logging.getLogger("recollectx")
 
@@ -46,20 +48,20 @@ _CHANGED = (
 _ROW = (
     select(
         ClaimRow.pk,
-        ClaimRow.id,
-        ClaimRow.type,
-        ClaimRow.confidence,
-        ClaimRow.created_at,
         TextRow.tokens,
-        RevisionRow.importance,
+        ClaimRow.type,
         RevisionRow.category,
         RevisionRow.status,
-        RevisionRow.entities,
-        RevisionRow.meta,
+        ClaimRow.confidence,
+        RevisionRow.importance,
+        ClaimRow.created_at,
         RevisionRow.valid_from,
         RevisionRow.valid_to,
         RevisionRow.session,
         RevisionRow.position,
+        RevisionRow.entities,
+        RevisionRow.meta,
+        ClaimRow.id,
         VectorRow.vector,
     )
     .join(RevisionRow, RevisionRow.claim == ClaimRow.pk)
@@ -67,48 +69,62 @@ _ROW = (
     .join(VectorRow, VectorRow.text == TextRow.pk, isouter=True)
     .where(RevisionRow.tx_to.is_(None))
 )
+"""In the order of the fields of Row, then the id and the vector."""
+_STORED = len(Row._fields) - 1
+_SOURCES = select(AssertionRow.claim, AssertionRow.source).where(
+    AssertionRow.claim.in_(bindparam("keys", expanding=True)),
+    AssertionRow.tx_to.is_(None),
+    AssertionRow.source.is_not(None),
+)
+_HOW_MANY = select(func.count()).where(ClaimRow.scope == bindparam("scope"))
 _LAST_MODEL = select(func.max(ChangeRow.n)).where(
     ChangeRow.scope.is_(None), ChangeRow.kind == "configure", ChangeRow.detail == MODEL
 )
-_WHOLE_SCOPE = _ROW.where(ClaimRow.scope == bindparam("scope")).order_by(ClaimRow.pk)
+_IN_SCOPE = (
+    _ROW.where(ClaimRow.scope == bindparam("scope"), ClaimRow.pk > bindparam("after"))
+    .order_by(ClaimRow.pk)
+    .limit(bindparam("most"))
+)
 _BY_KEYS = _ROW.where(ClaimRow.pk.in_(bindparam("keys", expanding=True))).order_by(ClaimRow.pk)
 
 
-def _index_row(row: Any) -> Row:
-    return Row(
-        claim=row.pk,
-        tokens=row.tokens,
-        type=row.type,
-        category=row.category,
-        status=row.status,
-        confidence=row.confidence,
-        importance=row.importance,
-        created_at=from_micros(row.created_at),
-        valid_from=from_micros(row.created_at if row.valid_from is None else row.valid_from),
-        valid_to=None if row.valid_to is None else from_micros(row.valid_to),
-        session=row.session,
-        position=row.position,
-        entities=tuple(json.loads(row.entities)) if row.entities else (),
-        metadata=json.loads(row.meta) if row.meta else {},
-    )
+class _Batch:
+    """Rows of a scope as they come from SQL: for the index, and the vectors of those that have one.
 
+    A wording in which the model finds nothing has a zero vector: no direction to compare.
+    """
 
-def _vector(row: Any) -> Vectors | None:
-    if row.vector is None:
-        return None
-    vector = np.frombuffer(row.vector, "<f2").astype(np.float32)
-    # A wording in which the model finds nothing has a zero vector: no direction to compare.
-    return vector if vector.any() else None
+    def __init__(self, reader: Reader, found: Sequence[Any]) -> None:
+        sources = defaultdict[int, list[str]](list)
+        for row in reader.rows_in(_SOURCES, (row.pk for row in found)):
+            sources[row.claim].append(row.source)
+        self.found = found
+        self.rows = [Row._make((*row[:_STORED], sources.get(row[0], ()))) for row in found]
+        blobs = [(at, row.vector) for at, row in enumerate(found) if row.vector is not None]
+        self.embedded = [at for at, _ in blobs]
+        self.vectors = np.zeros((0, 0), np.float32)
+        if blobs:
+            joined = np.frombuffer(b"".join(blob for _, blob in blobs), "<f2")
+            vectors = joined.reshape(len(blobs), -1).astype(np.float32)
+            some = vectors.any(axis=1)
+            self.embedded = np.array(self.embedded)[some].tolist()
+            self.vectors = vectors if some.all() else vectors[some]
+
+    @property
+    def ids(self) -> list[str]:
+        """Of the rows that have a vector."""
+        return [self.found[at].id for at in self.embedded]
 
 
 class _Held:
     """The index of one scope, the last change it knows, and the lock of both.
 
-    With an index outside (`backend`), that one has the vectors, and `keys` says which claims its ids mean; after a
-    fault of it `fed` is False, and it is filled anew at the next question.
+    With an index outside (`backend`), that one has the vectors; after a fault of it `fed` is False, and it is filled
+    anew at the next question.  outside: there is one, of vectors or of texts, and `keys` says which claims its ids mean.
     """
 
-    def __init__(self, backend: VectorBackend | None) -> None:
+    def __init__(self, backend: VectorBackend | None, *, outside: bool) -> None:
+        self._outside = outside
         self.index = ScopeIndex()
         self.at: int | None = None
         self.keys: dict[str, int] = {}
@@ -123,43 +139,59 @@ class _Held:
             # None of the vectors held here means anything any more.
             self.index, self.at, self.keys = ScopeIndex(), None, {}
         if self.at is None:
-            rows = reader.rows(_WHOLE_SCOPE, scope=scope)
-            self._put(rows)
-            self._feed(scope, rows, (), whole=True)
+            self._build(reader, scope)
         elif last > self.at:
             changed = [row.claim for row in reader.conn.execute(_CHANGED, {"scope": scope, "after": self.at})]
-            rows = list(reader.rows_in(_BY_KEYS, changed))
-            gone = set(changed) - {row.pk for row in rows}
+            found = sorted(reader.rows_in(_BY_KEYS, changed), key=lambda row: row.pk)
+            gone = set(changed) - {row.pk for row in found}
             for pk in gone:
                 self.index.drop(pk)
-            self._put(rows)
-            self._feed(scope, rows, [id for id, pk in self.keys.items() if pk in gone])
+            batch = _Batch(reader, found)
+            self._put(batch)
+            bare = {row.id for row in found} - set(batch.ids)
+            self._feed(scope, [batch], [*bare, *(id for id, pk in self.keys.items() if pk in gone)])
         self.at = last
+
+    def _build(self, reader: Reader, scope: str) -> None:
+        """Read the whole scope, a batch at a time."""
+        self.index.reserve(reader.rows(_HOW_MANY, scope=scope)[0][0])
+        batches: list[_Batch] = []
+        after: int | None = -1
+        while after is not None:
+            batch = _Batch(reader, reader.rows(_IN_SCOPE, scope=scope, after=after, most=BATCH))
+            self._put(batch)
+            if self._backend is not None:
+                batches.append(batch)
+            after = batch.rows[-1].claim if len(batch.rows) == BATCH else None
+        self._feed(scope, batches, None)
 
     def _another_model(self, reader: Reader) -> bool:
         return (reader.conn.execute(_LAST_MODEL).scalar() or 0) > (self.at or 0)
 
-    def _put(self, rows: Sequence[Any]) -> None:
-        for row in rows:
-            self.index.put(_index_row(row), None if self._backend is not None else _vector(row))
-            self.keys[row.id] = row.pk
+    def _put(self, batch: _Batch) -> None:
+        if self._backend is None:
+            self.index.extend(batch.rows, batch.embedded, batch.vectors)
+        else:
+            self.index.extend(batch.rows)
+        if self._outside:
+            self.keys.update((row.id, row.pk) for row in batch.found)
 
-    def _feed(self, scope: str, rows: Sequence[Any], gone: Iterable[str], *, whole: bool = False) -> None:
-        """Bring the index outside up to these rows."""
+    def _feed(self, scope: str, batches: Sequence[_Batch], gone: Iterable[str] | None) -> None:
+        """Bring the index outside up to these rows. gone: what has no vector any more; None: the rows are all."""
         if self._backend is None:
             return
-        vectors = {row.id: vector for row in rows if (vector := _vector(row)) is not None}
-        if any(vector.size != self._backend.dimension for vector in vectors.values()):
+        ids = [id for batch in batches for id in batch.ids]
+        matrices = [batch.vectors for batch in batches if batch.embedded]
+        if any(matrix.shape[1] != self._backend.dimension for matrix in matrices):
             # Of another model: a question is refused by name, and what asks for no meaning goes on.
             self.fed = False
             return
-        ids, matrix = list(vectors), np.array(list(vectors.values()), np.float32)
-        matrix = matrix.reshape(len(ids), self._backend.dimension)
+        matrix = np.concatenate(matrices or [np.zeros((0, self._backend.dimension), np.float32)])
         try:
-            if whole:
+            if gone is None:
                 self._backend.replace(scope, ids, matrix)
             else:
-                self._backend.delete_ids(scope, [*gone, *(row.id for row in rows if row.id not in vectors)])
+                self._backend.delete_ids(scope, list(gone))
                 self._backend.upsert_vectors(scope, ids, matrix)
             self.fed = True
         except BackendError as error:
@@ -192,11 +224,13 @@ class Retriever:
         embedding: Embedding | None = None,
         backend: VectorBackend | None = None,
         delivery: Delivery | None = None,
+        token_vectors: TokenVectors | None = None,
         cache_bytes: int = CACHE_BYTES,
     ) -> None:
         self._database = database
         self._backend = backend
         self._delivery = delivery
+        self._token_vectors = token_vectors
         self._embedding = embedding
         self._cache_bytes = cache_bytes
         self._held: OrderedDict[tuple[str, int | None], _Held] = OrderedDict()
@@ -206,6 +240,7 @@ class Retriever:
         """The hits of `query`, best first. now: seconds since 1970 UTC."""
         seq, now = self._moment(query, now)
         vector = self._vector(query)
+        asked = None if vector is None else self._asked(query)
         scopes = self._scopes(query, seq)
         found: list[tuple[Hit, int]] = []
         for scope in scopes:
@@ -215,9 +250,12 @@ class Retriever:
                 if self._delivery is not None and query.text is not None and seq is None:
                     allowed = held.index.passing(query, now)
                     cosines = self._delivery.near(query.text, held.keys, allowed)
-                ranked = held.index.search(query, now, vector, cosines=cosines)
+                closer = None if asked is None else asked.closer(reader)
+                ranked = held.index.search(query, now, vector, cosines=cosines, closer=closer)
                 # Of several scopes the cut comes after they are merged.
-                found.extend(_hits(reader, ranked[query.offset :] if len(scopes) == 1 else ranked))
+                found.extend(
+                    _hits(reader, ranked[query.offset :] if len(scopes) == 1 else ranked, query, now)
+                )
         if len(scopes) > 1:
             found.sort(key=lambda pair: _order(query, *pair))
         first = 0 if len(scopes) == 1 else query.offset
@@ -245,12 +283,21 @@ class Retriever:
         if self._embedding is None or query.text is None or not query.text.strip():
             return None
         if query.as_of is None:
-            self._embedding.heal()
+            healed = self._embedding.heal()
+            if self._token_vectors is not None and self._token_vectors.wanted:
+                self._token_vectors.heal(anew=bool(healed))
         else:
             with self._database.read() as conn:
                 if Reader(conn).setting(MODEL) is None:
                     return None
         return self._embedding.of_question(query.text)
+
+    def _asked(self, query: Query) -> Asked | None:
+        """The question as it is compared word by word; None where it is not."""
+        tokens = self._token_vectors
+        if tokens is None or query.text is None or not query.weights.tokens or not tokens.wanted:
+            return None
+        return tokens.asked(query.text)
 
     def _scopes(self, query: Query, seq: int | None) -> list[str]:
         if query.scopes is not ALL_SCOPES:
@@ -266,7 +313,11 @@ class Retriever:
         """
         key = (scope, seq)
         with self._lock:
-            held = self._held.setdefault(key, _Held(self._backend if seq is None else None))
+            held = self._held.get(key)
+            if held is None:
+                backend = self._backend if seq is None else None
+                outside = backend is not None or self._delivery is not None
+                held = self._held[key] = _Held(backend, outside=outside)
             self._held.move_to_end(key)
         # The lock comes first: the snapshot taken under it is at least as new as what the index already holds.
         with held.lock, self._database.read() as conn:
@@ -298,20 +349,22 @@ def _order(query: Query, hit: Hit, pk: int) -> tuple[float, ...]:
     return (-hit.score, -hit.claim.confidence, -hit.claim.created_at, -pk)
 
 
-def _hits(reader: Reader, ranked: list[Ranked]) -> list[tuple[Hit, int]]:
+def _hits(reader: Reader, ranked: list[Ranked], query: Query, now: float) -> list[tuple[Hit, int]]:
     claims = reader.claims(found.claim for found in ranked)
     rivals = reader.rival_claims(claims)
+    # What a filter of status lets in beside what is current is in no dispute.
+    current = partial(holds, query=Query(valid_at=query.valid_at), now=now)
     return [
-        (_hit(claims[found.claim], found, rivals.get(found.claim, ())), found.claim)
+        (_hit(claims[found.claim], found, rivals.get(found.claim, ()), current), found.claim)
         for found in ranked
         if found.claim in claims
     ]
 
 
-def _hit(claim: Claim, found: Ranked, rivals: Sequence[Claim]) -> Hit:
+def _hit(claim: Claim, found: Ranked, rivals: Sequence[Claim], current: Callable[[Claim], bool]) -> Hit:
     disputes = (
         Dispute(claim.id, claim.confidence, rival.id, rival.confidence)
         for rival in rivals
-        if disputed(claim.confidence, rival.confidence)
+        if current(claim) and current(rival) and disputed(claim.confidence, rival.confidence)
     )
     return Hit(claim, found.score, found.parts, tuple(rival.id for rival in rivals), tuple(disputes))

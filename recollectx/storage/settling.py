@@ -5,6 +5,7 @@ belief graph is solved around what was shaken, and every confidence that moved i
 it.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -12,7 +13,7 @@ from typing import Any, cast
 
 from sqlalchemy import Connection, bindparam, select, update
 
-from recollectx.claims import Status
+from recollectx.claims import CURRENT, Status
 from recollectx.db.statements import execute
 from recollectx.db.tables import ChangeRow, ClaimRow, RevisionRow, StrengthRow, Tx
 from recollectx.embeddings.base import Vectors
@@ -49,6 +50,8 @@ class Settling(ClaimRows):
         self._dirty: dict[int, int] = {}
         self._unsure: set[int] = set()
         self._freed: set[int] = set()
+        self._bereft: dict[int, set[int]] = defaultdict(set)
+        self._back: set[int] = set()
         self._moved: dict[int, dict[str, Any]] = {}
         self.rule: Rule = LogOdds() if self.head.rule is None else rule_of(self.head.rule)
 
@@ -96,9 +99,12 @@ class Settling(ClaimRows):
             return
         wanted = restand(self.reader, self._unsure, now=self.at, freed=self._freed)
         scopes = self.reader.identities(wanted)
+        before = self.reader.claims(wanted)
         for pk, each in sorted(wanted.items()):
             n = self.log("restatus", scopes[pk].scope, pk, detail=each.status)
             self._stand(pk, each.status, each.valid_to, n)
+            if before[pk].status == Status.SUPERSEDED and each.status in CURRENT:
+                self._back.add(pk)
         self._unsure.clear()
 
     def _solve(self) -> None:

@@ -2,8 +2,8 @@
 
 An asserted claim stands while a source stands behind it, or while something it derives from does; a derived one only
 on its derivations. Circular derivations hold nothing up. A superseded claim stays so while some claim that took its
-place, directly or by taking the place of one that fell, is itself backed; else it comes back, valid as long as was
-stated. A claim that rests on what it would supersede supersedes nothing: of the ways to read such a knot the one
+place, directly or by taking the place of one that fell, is itself backed; else it comes back as what it was, valid as
+long as was stated. A claim that rests on what it would supersede supersedes nothing: of the ways to read such a knot the one
 that keeps the premise is taken, so that the result depends on the graph alone.
 """
 
@@ -70,7 +70,10 @@ def restand(
     for pk, row in board.rows.items():
         if row.status not in FOLLOWS or pk in board.fixed:
             continue
-        wanted = Standing(board.status(pk, backed, superseded), board.ends(pk, backed, superseded))
+        status = board.status(pk, backed, superseded)
+        if status is None:
+            status = Status(row.status) if row.status in CURRENT else reader.was(pk)
+        wanted = Standing(status, board.ends(pk, backed, superseded))
         if wanted != Standing(Status(row.status), row.valid_to):
             changes[pk] = wanted
     return changes
@@ -140,14 +143,15 @@ class _Board:
             return stated
         return end if stated is None else min(end, stated)
 
-    def status(self, pk: int, backed: set[int], superseded: set[int]) -> Status:
+    def status(self, pk: int, backed: set[int], superseded: set[int]) -> Status | None:
+        """Why it is out of use, None if it is in use."""
         row = self.rows[pk]
         if pk not in backed:
             rests = row.basis == Basis.DERIVED or self.derivations[pk] or row.status == Status.UNSUPPORTED
             return Status.UNSUPPORTED if rests else Status.RETIRED
         if pk in superseded:
             return Status.SUPERSEDED
-        return Status(row.status) if row.status in CURRENT else Status.ACTIVE
+        return None
 
 
 def _load(reader: Reader, region: set[int], now: int, freed: Collection[int]) -> _Board:

@@ -38,16 +38,20 @@ from recollectx.errors import InvalidClaim, NotFound
 from recollectx.instants import to_micros
 from recollectx.propagation import Belief, LogOdds
 from recollectx.storage.claim_rows import micros
-from recollectx.storage.erasing import erase_rows, unembed_next, unquote
+from recollectx.storage.erasing import erase_rows, erase_trust, unembed_next, unquote
 from recollectx.storage.reading import MODEL, RULE
+from recollectx.storage.reasons import drop_reasons
 from recollectx.storage.rows import table_of
 from recollectx.storage.ruling import Ruling
+from recollectx.storage.token_rows import put_tokens
 from recollectx.storage.tracing import insert_trace, traced_erasure, untrace
-from recollectx.storage.undoing import KIND, Turn, turns
+from recollectx.storage.transactions import KIND, confirmed, scopes_of
+from recollectx.storage.undoing import Turn, turns
 
 __all__ = ["MODEL", "Writer"]
 
 MAX_EVIDENCE = 100
+MAX_DATES = 100
 _OF_ID = select(ClaimRow.pk, ClaimRow.scope, ClaimRow.type, ClaimRow.erased).where(
     ClaimRow.id == bindparam("id")
 )
@@ -67,7 +71,8 @@ class Writer(Ruling):
     ) -> None:
         super().__init__(conn, clock=clock, cause=cause, vectors=vectors, model=model)
         self.count = 0
-        self.erased_rows = 0
+        self.erased_rows = self.erased_answers = 0
+        self.cut: set[int] = set()
         self.erased_ids: list[str] = []
         self.erased_from: dict[str, list[str]] = {}
         if self.head.rule is None:
@@ -129,9 +134,13 @@ class Writer(Ruling):
             .where(TextRow.pk == change.text)
         ).first()
         # The wording may have been erased, or embedded by another process, since its vector was asked for.
-        if row is not None and row.has is None:
+        if row is None:
+            return
+        if row.has is None and change.vector is not None:
             self._vector(change.text, change.vector)
             self.log("embed", row.scope, row.claim)
+        elif row.has is not None and change.tokens is not None:
+            put_tokens(self.conn, change.text, change.tokens)
 
     def _reinforce(self, change: ch.Reinforce) -> None:
         pk, scope = self._find(change.claim_id)
@@ -151,6 +160,8 @@ class Writer(Ruling):
                 self.close(AssertionRow, row)
                 self._shake(pk, self.log("retract", scope, pk))
         self._unsure.add(pk)
+        if change.settle:
+            self._restand()
 
     def _revise(self, change: ch.Revise) -> None:
         pk, scope = self._find(change.claim.id)
@@ -180,8 +191,8 @@ class Writer(Ruling):
 
     def _restore(self, change: ch.Restore) -> None:
         pk, scope = self._find(change.claim_id)
-        n = self.log("restore", scope, pk, detail=Status.ACTIVE)
-        self._stand(pk, Status.ACTIVE, self._live_revision(pk).stated_to, n)
+        row, status = self._live_revision(pk), self.reader.was(pk)
+        self._stand(pk, status, row.stated_to, self.log("restore", scope, pk, detail=status))
 
     def _correct(self, change: ch.Correct) -> None:
         pk, scope = self._find(change.claim_id)
@@ -193,9 +204,12 @@ class Writer(Ruling):
     def _undo(self, change: ch.Undo) -> None:
         self.flush()
         turned = turns(self.conn, change.seq)
-        named = self.reader.identities({pk for turn in turned for pk in turn.claims})
+        about = {pk for turn in turned for pk in turn.claims} | confirmed(self.conn, change.seq)
+        named = self.reader.identities(about)
         detail = str(change.seq)
-        whole = self.log(KIND, None, None, detail=detail)
+        # Where it turns nothing about a claim, as with trust, this entry alone tells the scope.
+        scopes = set() if named else scopes_of(self.conn, change.seq)
+        whole = self.log(KIND, scopes.pop() if len(scopes) == 1 else None, None, detail=detail)
         logged = {pk: self.log(KIND, known.scope, pk, detail=detail) for pk, known in sorted(named.items())}
         for turn in turned:
             self._turn(turn)
@@ -240,6 +254,8 @@ class Writer(Ruling):
 
     def _wipe(self, pk: int) -> None:
         known = self.reader.identities([pk])[pk]
+        if known.erased:
+            return  # by another of the ways that lead here
         n = self.log("erase", known.scope, pk)
         around = {edge.dst for edge in self.reader.edges_out([pk])}
         around |= {edge.src for edge in self.reader.edges_in([pk])}
@@ -247,19 +263,28 @@ class Writer(Ruling):
         self.flush()
         for other, scope in unembed_next(self.conn, pk):
             self.log("embed", scope, other)
-        touched, bare = unquote(self.conn, pk)
-        self.erased_rows += traced_erasure(self.conn, pk, self.seq)
-        self.erased_rows += erase_rows(self.conn, pk, self.seq)
+        for other, scope in drop_reasons(self.conn, pk):
+            self.log("unquote", scope, other)
+        cut = unquote(self.conn, pk)
+        self.cut |= set(cut.touched)
+        rows, answers = traced_erasure(self.conn, pk, self.seq)
+        self.erased_answers += answers
+        self.erased_rows += rows + erase_rows(self.conn, pk, self.seq)
         self.erased_ids.append(known.id)
         self.erased_from.setdefault(known.scope, []).append(known.id)
-        for other in around | set(touched):
+        for other in around | set(cut.touched):
             self._shake(other, n)
             self._unsure.add(other)
         self._dirty.pop(pk, None)
         self._moved.pop(pk, None)
         self._unsure.discard(pk)
-        for other in bare:
+        for other in cut.bare:
             self._wipe(other)
+
+    def cut_ids(self) -> list[str]:
+        """The claims that lost a quotation of what was erased, and are still there."""
+        known = self.reader.identities(self.cut)
+        return [known[pk].id for pk in sorted(known) if not known[pk].erased]
 
     def _resolve(self, change: ch.Resolve) -> None:
         (keep, _), (pk, scope) = self._find(change.keep), self._find(change.drop)
@@ -278,7 +303,8 @@ class Writer(Ruling):
         self.log("trace", change.scope, None)
 
     def _untrace(self, change: ch.Untrace) -> None:
-        self.erased_rows += untrace(self.conn, change.scope)
+        self.erased_rows += untrace(self.conn, change.scope) + erase_trust(self.conn, change.scope)
+        self.reader.forget_trust()
         self.log("untrace", change.scope, None)
 
 
@@ -291,8 +317,10 @@ def _wording(claim: Claim) -> tuple[str, ...]:
 def _united(old: Assertion, new: Assertion) -> Assertion:
     """One source saying it again: evidence united, the greater confidence, the latest time.
 
-    Of more than MAX_EVIDENCE pieces the latest count; the earlier ones stay in history.
+    Of more than MAX_EVIDENCE pieces the latest count, and of more than MAX_DATES the first and the latest; the others
+    stay in history.
     """
+    dates = tuple(sorted({*old.dates, *new.dates}))
     return Assertion(
         source=old.source,
         confidence=max(old.confidence, new.confidence),
@@ -301,6 +329,7 @@ def _united(old: Assertion, new: Assertion) -> Assertion:
         span=new.span or old.span,
         session=new.session or old.session,
         times=min(old.times + new.times, MAX_COUNT),
+        dates=dates[:1] + dates[1:][1 - MAX_DATES :],
     )
 
 

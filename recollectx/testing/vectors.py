@@ -1,9 +1,4 @@
-"""Contract tests for parts of your own: inherit the class, write the method that makes the part, run pytest.
-
-class TestMyIndex(VectorBackendContract):
-    def fresh(self):
-        return MyIndex(self.dimension)
-"""
+"""What every vector index must do, as tests to inherit."""
 
 import unittest
 from collections.abc import Callable, Mapping, Sequence

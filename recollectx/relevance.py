@@ -1,0 +1,201 @@
+"""How well each row of a scope fits a question: by words, meaning, who said it, when, and what was said around it.
+
+Statistics (number of rows, document frequency, mean, spread) are those of all rows of the scope, so neither a
+filter nor another scope can move a score. In the unit of one standard deviation (of the cosines over the rows that
+have a vector, of BM25 over all rows) a row is worth
+
+    own     = dense * z(cosine) + keyword * z(BM25)
+              + speaker, if the question names one of the scope's sources and that one said it
+              + date, if the question names a date and the row began then or on the day after
+    whole   = own + neighbours * the greater own of the turns one before and one after
+                  + neighbours / 2 * the greater own of the turns two before and two after
+                  + session * the greatest own of its session (a claim of no session is one of its own)
+
+An absent arm adds nothing: a row without a vector is average in meaning, a question none of whose words is known is
+asked by meaning only. Hits are the rows that have a vector or a word of the question. By words alone only a row with
+a word of the question is a hit, what is around it lifts it and never brings in others, and the score is the share
+of the most that could be reached.
+
+Source of the stages: dialogue questions, README, "How good recall is". Reciprocal ranks instead of z did worse than
+words alone, the sum of both neighbours or z over the matching rows made no difference beyond noise.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import numpy as np
+
+from recollectx.columns import Columns, Floats, Mask, Rows
+from recollectx.dates import periods
+from recollectx.query import Weights
+from recollectx.text import query_tokens
+
+K1, B = 0.9, 0.4
+DAY = 86_400.0
+
+_USUAL_SPREAD, _USUAL_ROWS = 0.2, 4
+"""z as if this many rows more had this standard deviation (of cosines, and of BM25 as a share of the most): the
+spread of two or three rows says nothing, and that of hundreds is hardly touched."""
+_MIDDLE, _WIDTH = 8.0, 4.0
+"""The whole that scores 1/2, and how far from it 1/4 and 3/4 are. The best of a question is mostly 8 to 24, an
+average row's 0: so low a score keeps the weights of a claim's own numbers from lifting it over a match."""
+
+
+@dataclass(frozen=True, slots=True)
+class Relevance:
+    """What a question makes of every row; only `rows` are hits.
+
+    keyword: BM25.  near: the cosines and which rows have one; None when the vectors have no say.
+    lent, session, speaker, date: what the turns beside a row, its session, its source and its time add; None where
+    nothing of the kind can.
+    whole: the sum.  score: the same in [0, 1].  idf: of each word of the question.
+    """
+
+    rows: Rows
+    keyword: Floats
+    near: tuple[Floats, Mask] | None
+    lent: Floats | None
+    session: Floats | None
+    speaker: Floats | None
+    date: Floats | None
+    whole: Floats
+    score: Floats
+    idf: dict[str, float]
+
+
+def relevance(columns: Columns, text: str, weights: Weights, near: tuple[Floats, Mask] | None) -> Relevance:
+    """The relevance of every row. near: the cosines and which rows have one; None: words alone decide."""
+    words = query_tokens(text)
+    keyword, idf = _keyword(columns, words if weights.keyword else [])
+    share, alive = keyword / (sum(idf.values()) or 1.0), columns.column["alive"][: columns.used]
+    if near is None:
+        own, unit, rows = share.copy(), _spread(share[alive]), np.flatnonzero(keyword)
+    else:
+        cosine, embedded = near
+        unit, own = 1.0, weights.dense * _standing(cosine, embedded)
+        if idf:
+            own += weights.keyword * _standing(share, alive)
+        rows = np.flatnonzero(embedded | (keyword > 0))
+    reach = 1.0
+    speaker = _speaker(columns, words, weights.speaker * unit)
+    date = _date(columns, text, weights.date * unit)
+    for gain, weight in ((speaker, weights.speaker), (date, weights.date)):
+        if gain is not None:
+            own, reach = own + gain, reach + weight * unit
+    lent = _lent(columns, rows, own, weights.neighbours)
+    session = _session(columns, rows, own, weights.session)
+    whole, share_lent = own, 1.0
+    for part, most in ((lent, 1.5 * weights.neighbours), (session, weights.session)):
+        if part is not None:
+            whole, share_lent = whole + part, share_lent + most
+    score = whole / (reach * share_lent) if near is None else scored(whole)
+    return Relevance(rows, keyword, near, lent, session, speaker, date, whole, score, idf)
+
+
+def scored(whole: Floats) -> Floats:
+    """A sum in standard deviations as a score in (0, 1), in the same order."""
+    above = whole - _MIDDLE
+    score: Floats = 0.5 + 0.5 * above / (_WIDTH + np.abs(above))
+    return score
+
+
+def idf_of(columns: Columns, word: str) -> float:
+    """How much a word tells: the logarithm of how rare it is in the scope."""
+    return _idf(len(columns), columns.posting(word)[0].size)
+
+
+def _idf(count: int, holding: int) -> float:
+    return math.log(1 + (count - holding + 0.5) / (holding + 0.5))
+
+
+def _keyword(columns: Columns, words: Sequence[str]) -> tuple[Floats, dict[str, float]]:
+    """BM25 of every row, and the IDF of each word."""
+    count, length = len(columns), columns.column["length"]
+    average = max(columns.total_length, 1) / max(count, 1)
+    keyword = np.zeros(columns.used)
+    idf: dict[str, float] = {}
+    for word in words:
+        rows, counts = columns.posting(word)
+        idf[word] = _idf(count, rows.size)
+        norm = K1 * (1 - B + B / average * length[rows])
+        keyword[rows] += idf[word] * counts / (counts + norm)
+    return keyword, idf
+
+
+def _speaker(columns: Columns, words: Sequence[str], weight: float) -> Floats | None:
+    """`weight` for the rows of the source that the question names; None if it names none, or more than one."""
+    named = {source for word in words for source in columns.named.get(word, ())}
+    said = [rows for rows in map(columns.said_by, named) if rows.size]
+    if len(said) != 1 or not weight:
+        return None
+    speaker = np.zeros(columns.used)
+    speaker[said[0]] = weight
+    return speaker
+
+
+def _date(columns: Columns, text: str, weight: float) -> Floats | None:
+    """`weight` for the rows that began in a period the question names, or on the day after: most is told by then."""
+    named = periods(text) if weight else []
+    if not named or not columns.used:
+        return None
+    begins = columns.column["valid_from"][: columns.used]
+    first, last = (datetime.fromtimestamp(at, UTC).year for at in (begins.min(), begins.max()))
+    date = np.zeros(columns.used)
+    for period in named:
+        for begin, end in period.spans(first, last):
+            date[(begins >= begin) & (begins < end + DAY)] = weight
+    return date
+
+
+def _lent(columns: Columns, rows: Rows, own: Floats, weight: float) -> Floats | None:
+    turns = columns.column["turn"][rows]
+    if not weight or not (turns >= 0).any():
+        return None
+    lent = np.zeros_like(own)
+    lent[rows] = columns.turns.lent(turns, own[rows], (weight, weight / 2))
+    return lent
+
+
+def _session(columns: Columns, rows: Rows, own: Floats, weight: float) -> Floats | None:
+    sessions = columns.labels["session"]
+    place = columns.column["session"][rows].astype(np.int64)
+    alone = place == sessions.get(None, -1)
+    if not weight or alone.all():
+        return None
+    values, best = own[rows], np.full(len(sessions), -math.inf)
+    np.maximum.at(best, place, values)
+    session = np.zeros_like(own)
+    session[rows] = weight * np.where(alone, values, best[place])
+    return session
+
+
+def shares(columns: Columns, rows: Rows, idf: Mapping[str, float]) -> Floats:
+    """For each of `rows`, how much of the question's IDF its words make up, in [0, 1]."""
+    matched = np.zeros(rows.size)
+    for word, weight in idf.items():
+        posting = columns.posting(word)[0]
+        if posting.size:
+            at = np.minimum(np.searchsorted(posting, rows), posting.size - 1)
+            matched[posting[at] == rows] += weight
+    share: Floats = matched / sum(idf.values())
+    return share
+
+
+def _spread(values: Floats) -> float:
+    """The standard deviation, with that of a few usual rows counted in."""
+    if not values.size:
+        return _USUAL_SPREAD
+    added = _USUAL_ROWS * _USUAL_SPREAD**2
+    return math.sqrt((values.size * float(values.var()) + added) / (values.size + _USUAL_ROWS))
+
+
+def _standing(values: Floats, among: Mask) -> Floats:
+    """z: how many standard deviations each value lies from the mean of those `among`; 0 for the others."""
+    whole = bool(among.all())
+    counted = values if whole else values[among]
+    standing: Floats = (values - counted.mean()) / _spread(counted)
+    if not whole:
+        standing[~among] = 0.0
+    return standing
