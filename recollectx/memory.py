@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from recollectx.calibration import Calibration, calibration, confirm
@@ -164,9 +165,25 @@ class Memory:
         """Store one claim: policy, then decider, then one transaction."""
         return self.store_many([claim])[0]
 
-    def store_many(self, claims: Iterable[Claim]) -> builtins.list[WriteResult]:
-        """Store claims in order, in one transaction: an invalid one raises and nothing is written."""
-        return self._intake().store([self._place(claim) for claim in claims])
+    def store_many(
+        self,
+        claims: Iterable[Claim],
+        *,
+        batch: int | None = None,
+        progress: Callable[[int], None] = lambda done: None,
+    ) -> builtins.list[WriteResult]:
+        """Store claims in order, in one transaction: an invalid one raises and nothing is written.
+
+        batch: how many go into a transaction, for more than should wait for each other; what was stored before an
+        invalid one stays then.  progress: is told after each transaction how many more are stored.
+        """
+        if batch is not None and (type(batch) is not int or batch < 1):
+            raise InvalidSetting(f"batch must be a whole number from 1, got {batch!r}")
+        waiting, results = iter(claims), []
+        while part := [self._place(claim) for claim in islice(waiting, batch)]:
+            results += self._intake().store(part)
+            progress(len(part))
+        return results
 
     def remember(
         self,

@@ -59,7 +59,7 @@ def upgrade(database: Database) -> None:
     from alembic import command
     from alembic.script import ScriptDirectory
 
-    with _migrating, database.write() as conn:
+    with _migrating, database.write() as conn, conn.begin():
         found = version(conn)
         if found == HEAD:
             return

@@ -17,14 +17,21 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, scoped_session
 
-from recollectx.changes import Change, Configure
+from recollectx.changes import Assert, Change, Configure
 from recollectx.claims import Claim, Status
 from recollectx.db.engine import BUSY_SECONDS
 from recollectx.db.migrate import upgrade
 from recollectx.db.targets import database_of
 from recollectx.embeddings import token_embedder
 from recollectx.embeddings.base import Embedder, Vectors
-from recollectx.errors import BackendError, DimensionError, InvalidClaim, InvalidSetting, StorageError
+from recollectx.errors import (
+    BackendError,
+    DimensionError,
+    InvalidClaim,
+    InvalidSetting,
+    ModelMismatch,
+    StorageError,
+)
 from recollectx.propagation import LogOdds, Rule
 from recollectx.query import Query, Recall
 from recollectx.storage.delivery import DELIVERED, Delivery
@@ -168,6 +175,10 @@ class MemoryStore(Spellings):
                 cut = tuple(writer.cut_ids())
         except IntegrityError as error:
             raise InvalidClaim(f"the database refused the change: {error.orig}") from error
+        except ModelMismatch:
+            if self.embedding is not None:
+                self.embedding.doubt()
+            raise
         if self._log_waits:
             self.truncate_log()
         if self.embedding is not None and (writer.bare or writer.erased_ids):
@@ -214,6 +225,8 @@ class MemoryStore(Spellings):
     ) -> Writer:
         """The writer after all changes, and what follows from them; nothing is committed."""
         writer = Writer(conn, clock=self.clock, cause=cause, vectors=vectors, model=model)
+        if isinstance(changes, Sequence) and len(changes) > 1:
+            writer.reader.ask_for([change.claim.id for change in changes if isinstance(change, Assert)])
         for change in changes(writer.reader) if callable(changes) else changes:
             writer.make(change)
         if writer.count:

@@ -11,9 +11,9 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
-from sqlalchemy import Connection, Table, or_, select
+from sqlalchemy import Connection, or_, select
 
 from recollectx.db.causes import MOVED_IN, RECORDED
 from recollectx.db.tables import (
@@ -29,6 +29,7 @@ from recollectx.db.tables import (
 from recollectx.errors import CannotUndo
 from recollectx.propagation import LogOdds
 from recollectx.storage.reading import RULE, chunks
+from recollectx.storage.rows import table_of
 from recollectx.storage.transactions import FOLLOWING, cause_of, changes_of, confirmed, undone
 
 THING: Mapping[type, tuple[str, ...]] = {
@@ -69,11 +70,6 @@ class Turn:
     def claims(self) -> tuple[int, ...]:
         """The claims it is about."""
         return tuple(getattr(self.row, name) for name in ("claim", "dst", "src") if hasattr(self.row, name))
-
-
-def table_of(mapped: type) -> Table:
-    """The table of a mapped class."""
-    return cast(Table, mapped.__table__)  # type: ignore[attr-defined]
 
 
 def turns(conn: Connection, seq: int) -> list[Turn]:
