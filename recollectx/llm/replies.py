@@ -73,9 +73,11 @@ def _values(text: str) -> Iterator[Any]:
             return
         try:
             value, at = decoder.raw_decode(text, begin.start())
-        except (ValueError, RecursionError):
+        except ValueError:
             at = begin.end()
             continue
+        except RecursionError:
+            return
         yield value
 
 
