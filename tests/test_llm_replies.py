@@ -34,7 +34,15 @@ prose = st.text(st.characters(exclude_characters="[]{}<>", exclude_categories=["
     values,
     prose,
     prose,
-    st.sampled_from(["{}", "```json\n{}\n```", "<think>[1] {{x</think>{}", "<THINK></THINK>\n{}"]),
+    st.sampled_from(
+        [
+            "{}",
+            "```json\n{}\n```",
+            "<think>[1] {{x</think>{}",
+            "<THINK></THINK>\n{}",
+            "well [1] {{\n</think>\n{}",
+        ]
+    ),
 )
 def test_json_is_found_whatever_is_around_it(value, before, after, form):
     said = form.replace("{{", "{").replace("{}", json.dumps(value))
@@ -69,6 +77,7 @@ def test_no_text_is_too_odd(text):
 @pytest.mark.parametrize(
     ("said", "meant"),
     [
+        ('My list: {"items": [{"name": "</think>", "spans": []}]}', [{"name": "</think>", "spans": []}]),
         ('Draft: {"items": []} Final: {"items": [{"name": "x", "spans": []}]}', [{"name": "x", "spans": []}]),
         ('{"items": [{"name": "<think> tags", "spans": []}]}', [{"name": "<think> tags", "spans": []}]),
         ('[{"name": "bare", "spans": []}]', [{"name": "bare", "spans": []}]),

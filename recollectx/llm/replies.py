@@ -11,9 +11,10 @@ from typing import Any
 from recollectx.llm.schemas import Schema, faults
 
 THOUGHTS = re.compile(r"\s*<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-# Some chat templates write the opening tag into the prompt, so that only the closing one is in the reply.
-END_OF_THOUGHTS = "</think>"
-TOKENS = re.compile(r'"(?:\\.|[^"\\])*(?:"|\Z)|[\[\]{}]', re.DOTALL)
+# Some chat templates write the opening tag into the prompt, so that only the closing one is in the reply. At the
+# beginning or end of a line it cannot stand within a JSON string.
+END_OF_THOUGHTS = re.compile(r"^\s*</think>|</think>\s*$", re.MULTILINE | re.IGNORECASE)
+TOKENS = re.compile(r'"(?:\\.|[^"\\])*(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 BEGINNING = re.compile(r"[\[{]")
 CLOSER = {"{": "}", "[": "]"}
 # A text of many brackets that begin nothing would otherwise take time in the square of its length.
@@ -25,8 +26,9 @@ def spoken(text: str) -> str:
     begun = THOUGHTS.match(text)
     if begun:
         return text[begun.end() :].strip()
-    if END_OF_THOUGHTS in text and not text.lstrip().startswith(tuple(CLOSER)):
-        return text.partition(END_OF_THOUGHTS)[2].strip()
+    ended = END_OF_THOUGHTS.search(text)
+    if ended and not text.lstrip().startswith(tuple(CLOSER)):
+        return text[ended.end() :].strip()
     return text.strip()
 
 
