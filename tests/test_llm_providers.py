@@ -299,6 +299,24 @@ def test_an_error_of_ours_to_make_is_not_tried_again(kind):
         assert any(KEY in value for value in service.headers[0].values())
 
 
+def test_a_chat_model_s_key_is_not_told_either():
+    with served([], Fails(401, {"error": {"message": f"wrong key {KEY}, think again"}})) as service:
+        llm = chat_openai(service)
+        with pytest.raises(ModelError, match=r"think again") as caught:
+            llm.generate("Say fine")
+    assert KEY not in "".join(traceback.format_exception(caught.value))
+
+
+def test_a_key_at_the_end_of_a_long_message_is_not_told_in_part(kind):
+    """The key stands where the message is cut; no part of it may stay."""
+    if kind == "ollama":
+        pytest.skip("it has no key")
+    for padding in range(440, 500, 7):
+        with served([], Fails(401, {"error": {"message": "x" * padding + KEY}})) as service:
+            answer = ask(make(kind, service), "Which?", COLOURS)
+        assert KEY[:8] not in answer.problems[0]
+
+
 @pytest.mark.parametrize(
     "body", ["", "<html>sorry</html>", "[]", "{}", "null", '{"choices": null}', '"text"']
 )

@@ -100,7 +100,7 @@ class BaseProvider:
         schema: Any,
         system_prompt: str | None = None,
         temperature: float | None = None,
-        max_tokens: int = MAX_TOKENS,
+        max_tokens: int | None = MAX_TOKENS,
     ) -> Any:
         """The reply as a JSON value that fits `schema`, a JSON Schema dict or a pydantic class.
 
@@ -149,10 +149,8 @@ class BaseProvider:
             except Exception as error:  # noqa: BLE001 - every client has its own errors; one of ours comes of them
                 name = self._refused_in(error, forms)
                 if name is None:
-                    reason = self._without_secret(f"{type(error).__name__}: {error}")
-                    raise self.failure(reason[:MAX_REASON]) from (
-                        None if self._tells_secret(error) else error
-                    )
+                    reason = f"{type(error).__name__}: {error}"
+                    raise self.failure(reason) from (None if self._tells_secret(error) else error)
                 refused[name] = refused.get(name, 0) + 1
                 continue
             return self._noted(response, refused)
@@ -164,7 +162,7 @@ class BaseProvider:
 
     def failure(self, reason: str, usage: Mapping[str, int] | None = None) -> ModelError:
         """A ModelError that names the service and the model."""
-        return ModelError(f"{self.service} model {self.model}: {self._without_secret(reason)}", usage)
+        return ModelError(f"{self.service} model {self.model}: {self._told(reason)}", usage)
 
     def _noted(self, response: LLMResponse, refused: Mapping[str, int]) -> LLMResponse:
         """`response` counted, and what the service refused on the way to it remembered."""
@@ -173,7 +171,7 @@ class BaseProvider:
             for name, count in refused.items():
                 self._refused[name] = max(count, self._refused.get(name, 0))
         if response.refusal is not None:
-            said = self._without_secret(response.refusal)
+            said = self._told(response.refusal)
             raise ModelRefused(f"{self.service} model {self.model} declined: {said}", response.usage)
         return response
 
@@ -192,8 +190,9 @@ class BaseProvider:
     def _tells_secret(self, error: Exception) -> bool:
         return bool(self._secret and self._secret in f"{error!r}{error}")
 
-    def _without_secret(self, text: str) -> str:
-        return text.replace(self._secret, "***") if self._secret else text
+    def _told(self, reason: str) -> str:
+        """The beginning of `reason`, cut after the key is out of it, so that no part of one is left at the end."""
+        return (reason.replace(self._secret, "***") if self._secret else reason)[:MAX_REASON]
 
 
 def _sendable(text: str) -> str:

@@ -29,9 +29,10 @@ class LangChainProvider(BaseProvider):
         if not callable(getattr(llm, "invoke", None)):
             raise InvalidSetting(f"LangChainProvider takes a LangChain chat model, got {llm!r}")
         named = (getattr(llm, name, None) for name in ("model_name", "model", "_llm_type"))
-        super().__init__(
-            "LangChain", next((name for name in named if isinstance(name, str)), type(llm).__name__)
-        )
+        model = next((name for name in named if isinstance(name, str)), type(llm).__name__)
+        secrets = (value for value in vars(llm).values() if hasattr(value, "get_secret_value"))
+        secret = next(secrets, None)
+        super().__init__("LangChain", model, secret=secret.get_secret_value() if secret else None)
         self._llm = llm
 
     def _messages(self, prompt: str, system_prompt: str | None) -> dict[str, Any]:

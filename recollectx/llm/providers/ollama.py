@@ -37,7 +37,9 @@ class OllamaProvider(EmbedsTexts, BaseProvider):
         max_retries: int = 2,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__("Ollama", model or os.environ.get("OLLAMA_MODEL") or "llama3.2")
+        model = model or os.environ.get("OLLAMA_MODEL") or "llama3.2"
+        # Only Ollama's own cloud wants one, which its client takes from there.
+        super().__init__("Ollama", model, secret=os.environ.get("OLLAMA_API_KEY"))
         self._model_options = dict(options or {})
         self._max_retries = max_retries
         self._package = require("ollama", "ollama")
