@@ -225,6 +225,19 @@ def test_options_are_sent_with_every_call(kind):
         assert (asked["options"] if kind == "ollama" else asked).items() >= options.items()
 
 
+def test_options_count_more_than_what_a_call_asks_for():
+    with served(["fine", "fine", "fine"]) as service:
+        make("ollama", service, options={"temperature": 1.0}).generate("one", temperature=0.2)
+        make("openai", service, options={"temperature": 1.0}).generate("two", temperature=0.2)
+        make("openai", service, options={"max_completion_tokens": 5}).generate("three", max_tokens=9)
+    one, two, three = service.requests
+    assert (one["options"]["temperature"], two["temperature"], three["max_completion_tokens"]) == (
+        1.0,
+        1.0,
+        5,
+    )
+
+
 def test_tokens_are_counted_per_answer_and_in_all(kind):
     with served(["no", GOOD, "fine"]) as service:
         llm = make(kind, service)
@@ -510,7 +523,7 @@ def test_a_service_that_ignores_the_schema_is_told_it_from_then_on(kind):
         llm = make(kind, service)
         assert ask(llm, "Which?", COLOURS).usage.calls == 2
         assert ask(llm, "Which?", COLOURS).usage.calls == 1
-    assert '"share"' in service.requests[2]["messages"][-1]["content"]
+    assert [request["messages"][-1]["content"].count('"share"') for request in service.requests] == [0, 2, 2]
 
 
 def test_an_error_that_names_nothing_teaches_nothing(kind):

@@ -7,7 +7,7 @@ from recollectx.llm.providers import AnthropicProvider, LangChainProvider, OpenA
 from recollectx.llm.schemas import faults
 from tests.small_model import serve_small_model
 
-pytestmark = [pytest.mark.real_model, pytest.mark.xdist_group("real_model")]
+pytestmark = pytest.mark.real_model
 
 SCHEMA = {
     "title": "fact",

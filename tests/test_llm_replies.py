@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from recollectx.errors import InvalidSetting, ModelError
 from recollectx.llm import LLMProvider, LLMResponse, StructuredProvider, Usage, ask
 from recollectx.llm.replies import json_cut_off, json_in, spoken
-from recollectx.llm.schemas import faults, is_closed, schema_of
+from recollectx.llm.schemas import faults, is_closed, known_part, schema_of
 from recollectx.testing import ScriptedProvider
 
 ITEM = {
@@ -166,6 +166,32 @@ def test_a_value_nested_too_deeply_is_a_fault():
         value = [value]
     assert faults([[]], schema) == []
     assert faults(value, schema) == ["the reply: nested too deeply"]
+
+
+def test_keys_nobody_asked_for_are_left_out():
+    item = {"type": "object", "properties": {"name": {}}, "additionalProperties": False}
+    schema = {
+        "$defs": {"item": item},
+        "type": "object",
+        "properties": {
+            "items": {"type": "array", "items": {"$ref": "#/$defs/item"}},
+            "free": {"type": "object"},
+        },
+        "additionalProperties": False,
+    }
+    said = {"items": [{"name": {"any": 1}, "why": "so"}, 3], "free": {"any": 2}, "thoughts": "hm"}
+    kept = {"items": [{"name": {"any": 1}}, 3], "free": {"any": 2}}
+    assert known_part(said, schema) == kept
+    answer = ask(ScriptedProvider([{**said, "items": []}]), "Which?", schema)
+    assert (answer.value, answer.problems, answer.usage.calls) == ({"items": [], "free": {"any": 2}}, (), 1)
+
+
+@settings(deadline=None)
+@given(documents, schemas)
+def test_leaving_keys_out_changes_nothing_that_fits_and_nothing_twice(value, schema):
+    left = known_part(value, schema)
+    assert known_part(left, schema) == left
+    assert left == value or faults(value, schema)
 
 
 def test_closed_schemas_list_all_their_keys():

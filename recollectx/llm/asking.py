@@ -88,8 +88,9 @@ def ask(
 
 
 def told(prompt: str, schema: Schema) -> str:
-    """`prompt` with the shape of the reply in words, for models that take it no other way."""
-    return f"{prompt}\n\nReply with one JSON value that fits this JSON Schema, and nothing else:\n{json.dumps(schema)}"
+    """`prompt` with the shape of the reply in words, once, for models that take it no other way."""
+    words = f"Reply with one JSON value that fits this JSON Schema, and nothing else:\n{json.dumps(schema)}"
+    return prompt if words in prompt else f"{prompt}\n\n{words}"
 
 
 def response_of(given: Any) -> LLMResponse:

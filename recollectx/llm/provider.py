@@ -27,7 +27,8 @@ MAX_REASON = 500
 class BaseProvider:
     """Base of providers: call this constructor and write the three methods that raise TypeError here.
 
-    service: its name in messages.  model: the model's.  options: parameters sent with every call, by the service's names.
+    service: its name in messages.  model: the model's.  options: parameters sent with every call, by the
+    service's names, whatever the call itself asks for.
     secret: never printed, whatever the service writes into its errors.
     `usage` is the running total of this object, over all threads.
     """
@@ -86,12 +87,8 @@ class BaseProvider:
         )
         content = spoken(response.content)
         if not content:
-            why = (
-                "its tokens were used up before it said anything"
-                if response.truncated
-                else "the reply is empty"
-            )
-            raise self.failure(why, response.usage)
+            used_up = "its tokens were used up before it said anything"
+            raise self.failure(used_up if response.truncated else "the reply is empty", response.usage)
         return replace(response, content=content)
 
     def generate_structured(
@@ -132,16 +129,11 @@ class BaseProvider:
         wishes |= {name: [{name: value}] for name, value in {**self._options, **options}.items()}
         refused = dict(self._refused)
         while True:
-            forms = {
-                name: ways[refused.get(name, 0)]
-                for name, ways in wishes.items()
-                if refused.get(name, 0) < len(ways)
-            }
-            in_words = shape is not None and (SCHEMA not in forms or refused.get(SCHEMA, 0) > 0)
-            text = told(prompt, shape) if in_words and shape is not None else prompt
-            request = _merged(
-                self._messages(_sendable(text), system_prompt and _sendable(system_prompt)), forms
-            )
+            forms = _forms(wishes, refused)
+            told_in_words = shape is not None and (SCHEMA not in forms or SCHEMA in refused)
+            text = told(prompt, shape) if told_in_words and shape is not None else prompt
+            messages = self._messages(_sendable(text), system_prompt and _sendable(system_prompt))
+            request = _merged(messages, forms)
             try:
                 response = self._send(request)
             except RecollectxError:
@@ -198,6 +190,12 @@ class BaseProvider:
 def _sendable(text: str) -> str:
     """`text` as every client can encode it: half of a surrogate pair becomes a question mark."""
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _forms(wishes: Wishes, refused: Mapping[str, int]) -> dict[str, Mapping[str, Any]]:
+    """For each wish the best form that was not refused; none for a wish that was refused in all its forms."""
+    left = {name: ways[refused.get(name, 0) :] for name, ways in wishes.items()}
+    return {name: ways[0] for name, ways in left.items() if ways}
 
 
 def _merged(request: dict[str, Any], forms: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

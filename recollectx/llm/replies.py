@@ -1,6 +1,7 @@
 """From what a model wrote to the JSON it means: thoughts, fences and prose set aside, a cut-off list closed.
 
-Nothing is guessed: a value is what a JSON parser reads, or the complete items of a list that was cut off.
+Nothing is guessed: a value is what a JSON parser reads, less the keys its schema forbids, or the complete items of a
+list that was cut off.
 """
 
 import json
@@ -8,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from recollectx.llm.schemas import Schema, faults
+from recollectx.llm.schemas import Schema, faults, known_part
 
 THOUGHTS = re.compile(r"\s*<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 # Some chat templates write the opening tag into the prompt, so that only the closing one is in the reply. At the
@@ -39,6 +40,7 @@ def json_in(text: str, schema: Schema) -> Any:
         meant = _wrapped(value, schema) if at == 0 else value
         if not _resembles(meant, schema):
             continue
+        meant = known_part(meant, schema)
         count = len(faults(meant, schema))
         if fewest < 0 or count <= fewest:
             best, fewest = meant, count

@@ -30,7 +30,9 @@ class LangChainProvider(BaseProvider):
             raise InvalidSetting(f"LangChainProvider takes a LangChain chat model, got {llm!r}")
         named = (getattr(llm, name, None) for name in ("model_name", "model", "_llm_type"))
         model = next((name for name in named if isinstance(name, str)), type(llm).__name__)
-        secrets = (value for value in vars(llm).values() if hasattr(value, "get_secret_value"))
+        secrets = (
+            value for value in getattr(llm, "__dict__", {}).values() if hasattr(value, "get_secret_value")
+        )
         secret = next(secrets, None)
         super().__init__("LangChain", model, secret=secret.get_secret_value() if secret else None)
         self._llm = llm
