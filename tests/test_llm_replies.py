@@ -166,6 +166,9 @@ def test_a_value_nested_too_deeply_is_a_fault():
         value = [value]
     assert faults([[]], schema) == []
     assert faults(value, schema) == ["the reply: nested too deeply"]
+    for depth in (400, 900, 5_000):
+        answer = ask(lambda prompt, depth=depth: "[" * depth + "]" * depth, "Which?", schema)
+        assert answer.problems == () or answer.value is None or "nested" in answer.problems[0]
 
 
 def test_keys_nobody_asked_for_are_left_out():

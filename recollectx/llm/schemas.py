@@ -74,19 +74,25 @@ def faults(value: Any, schema: Schema) -> list[str]:
         return ["the reply: nested too deeply"]
 
 
-def known_part(value: Any, schema: Any, root: Schema | None = None) -> Any:
+def known_part(value: Any, schema: Schema) -> Any:
     """`value` without the keys that `schema` forbids, at any depth; a remark that nobody asked for does no harm."""
-    root = schema if root is None else root
+    try:
+        return _known_part(value, schema, schema)
+    except RecursionError:
+        return value
+
+
+def _known_part(value: Any, schema: Any, root: Schema) -> Any:
     if not isinstance(schema, Mapping):
         return value
     if isinstance(reference := schema.get("$ref"), str):
-        value = known_part(value, _resolved(reference, root), root)
+        value = _known_part(value, _resolved(reference, root), root)
     if isinstance(value, list) and "items" in schema:
-        return [known_part(item, schema["items"], root) for item in value]
+        return [_known_part(item, schema["items"], root) for item in value]
     if isinstance(value, dict) and "properties" in schema:
         closed, known = schema.get("additionalProperties") is False, schema["properties"]
         return {
-            name: known_part(item, known.get(name), root)
+            name: _known_part(item, known.get(name), root)
             for name, item in value.items()
             if name in known or not closed
         }
