@@ -320,6 +320,21 @@ def test_a_chat_model_s_key_is_not_told_either():
     assert KEY not in "".join(traceback.format_exception(caught.value))
 
 
+def test_a_stand_in_for_a_key_garbles_no_message():
+    with served([], Fails(401, {"error": {"message": "x is not expected here"}})) as service:
+        llm = OpenAIProvider("x", "small", base_url=f"{service.url}/v1")
+        with pytest.raises(ModelError, match="x is not expected here"):
+            llm.generate("Say fine")
+
+
+def test_json_that_a_chat_model_cut_off_counts_as_far_as_it_is_complete():
+    cut = Says('{"colours": [{"name": "red", "share": 1}, {"name": "blu', stop="length")
+    with served([cut, cut]) as service:
+        answer = ask(chat_openai(service), "Which?", COLOURS)
+    assert answer.value == {"colours": [{"name": "red", "share": 1}]}
+    assert answer.usage == Usage(2, 22, 14)
+
+
 def test_a_key_at_the_end_of_a_long_message_is_not_told_in_part(kind):
     """The key stands where the message is cut; no part of it may stay."""
     if kind == "ollama":

@@ -22,6 +22,8 @@ Wishes: TypeAlias = dict[str, Sequence[Mapping[str, Any]]]
 REFUSING = {400, 422, 501}
 SCHEMA = "schema"
 MAX_REASON = 500
+# What is shorter is a stand-in such as "x" or "unused", which would only garble the messages.
+SHORTEST_SECRET = 8
 
 
 class BaseProvider:
@@ -42,7 +44,7 @@ class BaseProvider:
         self.service = service
         self.model = model
         self._options = dict(options or {})
-        self._secret = secret
+        self._secret = secret if secret and len(secret) >= SHORTEST_SECRET else None
         self._lock = threading.Lock()
         self._usage = Usage()
         self._refused: dict[str, int] = {}

@@ -55,8 +55,20 @@ class LangChainProvider(BaseProvider):
         if schema is None:
             return self._read(self._llm.invoke(messages, **request), None)
         bound = self._llm.with_structured_output(schema, include_raw=True)
-        reply = bound.invoke(messages, **request)
+        try:
+            reply = bound.invoke(messages, **request)
+        except Exception as error:
+            if not getattr(error, "completion", None):
+                raise
+            return self._read_cut_off(error.completion)  # type: ignore[attr-defined]
         return self._read(reply["raw"], reply["parsed"])
+
+    def _read_cut_off(self, completion: Any) -> LLMResponse:
+        """The reply as it stands in OpenAI's error about one that the token limit cut off."""
+        text = completion.choices[0].message.content
+        return LLMResponse(
+            text or "", Usage.of_one(completion.usage).as_dict(), completion.model, truncated=True
+        )
 
     def _read(self, message: Any, parsed: Any) -> LLMResponse:
         about = getattr(message, "response_metadata", None) or {}
