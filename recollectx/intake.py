@@ -17,6 +17,7 @@ from recollectx.edges import Edge, Relation
 from recollectx.errors import InvalidClaim
 from recollectx.policies.base import Decision, PolicyLike, decide, describe
 from recollectx.remembering import Reading, claims_of
+from recollectx.reopening import reopened
 from recollectx.retelling import Retelling, come_back, undisputed
 from recollectx.storage.memory_store import MemoryStore
 from recollectx.storage.reading import Identity, Reader
@@ -193,6 +194,7 @@ class Intake:
             changes = list(joining(reader, str(decision.target)))
         else:
             changes = changes_for(decision, claim, candidates, now=self._storage.clock(), span=span)
+            changes += reopened(reader, claim, decision, candidates)
         yield from changes
         yield from self.retelling.after(reader, decision, claim, candidates)
         target = decision.target if decision.action in (Action.UPDATE, Action.NONE) else claim.id

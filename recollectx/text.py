@@ -158,7 +158,7 @@ _FUNCTION_WORD_LIST = """
 _FUNCTION_WORDS = frozenset(_FUNCTION_WORD_LIST.split())
 
 
-def _words(text: str) -> list[str]:
+def words_of(text: str) -> list[str]:
     """The words of `text` before stemming; scripts without spaces as pairs of characters."""
     plain = unicodedata.normalize("NFKD", text.translate(_VARIANTS).casefold())
     plain = unicodedata.normalize("NFC", _DIACRITICS.sub("", plain))
@@ -183,14 +183,20 @@ def _stem(word: str) -> str:
 
 def tokens(text: str) -> list[str]:
     """The search tokens of `text`, in order, repeats included."""
-    return [_stem(word) for word in _words(text)]
+    return [_stem(word) for word in words_of(text)]
 
 
 def query_tokens(text: str) -> list[str]:
     """The distinct tokens of a question that say what it is about, in order; all of them if none would be left."""
-    words = _words(text)
+    words = words_of(text)
     telling = [word for word in words if word not in _FUNCTION_WORDS]
     return list(dict.fromkeys(map(_stem, telling or words)))
+
+
+def telling(word: str) -> str | None:
+    """The search token of one word of a question; None for a word that says nothing of what it is about."""
+    found = [each for each in words_of(word) if each not in _FUNCTION_WORDS]
+    return _stem(found[0]) if found else None
 
 
 def in_context(before: str | None, text: str) -> str:

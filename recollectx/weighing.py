@@ -18,6 +18,8 @@ FLOOR, CEILING = 0.01, 0.99
 UNSAID = 0.5
 
 Group: TypeAlias = Hashable
+POOL: Group = ("low trust",)
+"""The one group of all sources that are trusted little."""
 
 _SIGN = {str(relation): sign for relation, sign in SIGN.items()}
 
@@ -150,7 +152,7 @@ def group_of_voice(voice: Voice, pk: int, low_trust: float) -> Group:
     """The source, or the one group of all that are trusted little; the claim itself where none is stated."""
     if voice.source is None:
         return pk
-    return voice.source if voice.trust >= low_trust else ("low trust",)
+    return voice.source if voice.trust >= low_trust else POOL
 
 
 def _stated(node: Node, low_trust: float) -> Group | None:

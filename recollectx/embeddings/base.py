@@ -42,7 +42,10 @@ class TokenEmbedder(Embedder, Protocol):
     """An embedder that can also give a vector for every token, for matching word by word."""
 
     def embed_tokens(self, texts: Sequence[str]) -> list[Vectors]:
-        """One array per text, shape (its tokens, dimension), rows of length 1; raises as `embed` does."""
+        """One array per text, shape (its tokens, any width), rows of length 1; raises as `embed` does."""
+
+    def token_words(self, text: str) -> list[str]:
+        """For each row that `embed_tokens` gives for `text`, the word it is of or a part of; "" for what is of none."""
 
 
 def same_model(stored: Vectors, vector: Vectors) -> bool:

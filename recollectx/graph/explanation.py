@@ -18,7 +18,7 @@ MAX_NODES = 500
 
 
 class Bearing(Protocol):
-    """An edge as stored: both ends, its relation."""
+    """An edge as stored: both ends, its relation, the derivation it belongs to."""
 
     @property
     def pk(self) -> int: ...
@@ -28,6 +28,8 @@ class Bearing(Protocol):
     def dst(self) -> int: ...
     @property
     def relation(self) -> str: ...
+    @property
+    def derivation(self) -> str | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,7 @@ class Step:
     relation: str
     edge: int
     mirrored: bool
+    derivation: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +142,7 @@ def walk(
                         continue
                     depths[other] = depth + 1
                     frontier.append(other)
-                onto[claim].append(Step(other, edge.relation, edge.pk, mirrored))
+                onto[claim].append(Step(other, edge.relation, edge.pk, mirrored, edge.derivation))
         if not frontier:
             break
     return Walk(depths, onto, truncated)
@@ -165,7 +168,7 @@ def lay_out(
         for step in found.onto.get(pk, ()):
             if step.other not in claims:
                 continue
-            way = (step.other, step.relation, step.mirrored)
+            way = (step.other, step.relation, step.mirrored, step.derivation)
             unseen.discard(way)
             weight = account.weight(way)
             if step.edge == came:

@@ -47,12 +47,15 @@ from recollectx.instants import from_micros, to_micros
 from recollectx.propagation import Belief, LogOdds, Node, Rule, Voice, rule_from
 from recollectx.solving import settle
 from recollectx.storage.belief import StoredGraph
-from recollectx.storage.erasing import erase_rows, unembed_next, unquote
+from recollectx.storage.erasing import erase_rows, erase_trust, unembed_next, unquote
 from recollectx.storage.inheriting import contradicting, inherited
 from recollectx.storage.reading import RULE, Reader, StoredEdge, said_hash, slot_hash
+from recollectx.storage.reasons import drop_reasons
 from recollectx.storage.standing import restand
+from recollectx.storage.token_rows import put_tokens
 from recollectx.storage.tracing import insert_trace, traced_erasure, untrace
-from recollectx.storage.undoing import KIND, Turn, scopes_of, turns
+from recollectx.storage.transactions import KIND, confirmed, scopes_of
+from recollectx.storage.undoing import Turn, turns
 from recollectx.text import tokens
 
 _TABLES = (
@@ -117,7 +120,8 @@ class Writer:
         self._back: set[int] = set()
         self._strengths: dict[int, dict[str, Any]] = {}
         self.count = 0
-        self.erased_rows = 0
+        self.erased_rows = self.erased_answers = 0
+        self.cut: set[int] = set()
         self.erased_ids: list[str] = []
         self.erased_from: dict[str, list[str]] = {}
         self.rule: Rule = LogOdds()
@@ -277,9 +281,13 @@ class Writer:
             .where(TextRow.pk == change.text)
         ).first()
         # The wording may have been erased, or embedded by another process, since its vector was asked for.
-        if row is not None and row.has is None:
+        if row is None:
+            return
+        if row.has is None and change.vector is not None:
             self._vector(change.text, change.vector)
             self._log("embed", row.scope, row.claim)
+        elif row.has is not None and change.tokens is not None:
+            put_tokens(self.conn, change.text, change.tokens)
 
     def _revision(self, pk: int, text: int, claim: Claim, *, stated_to: int | None) -> None:
         self._add(
@@ -446,7 +454,8 @@ class Writer:
     def _undo(self, change: ch.Undo) -> None:
         self.flush()
         turned = turns(self.conn, change.seq)
-        named = self.reader.identities({pk for turn in turned for pk in turn.claims})
+        about = {pk for turn in turned for pk in turn.claims} | confirmed(self.conn, change.seq)
+        named = self.reader.identities(about)
         detail = str(change.seq)
         # Where it turns nothing about a claim, as with trust, this entry alone tells the scope.
         scopes = set() if named else scopes_of(self.conn, change.seq)
@@ -560,6 +569,8 @@ class Writer:
 
     def _wipe(self, pk: int) -> None:
         known = self.reader.identities([pk])[pk]
+        if known.erased:
+            return  # by another of the ways that lead here
         n = self._log("erase", known.scope, pk)
         around = {edge.dst for edge in self.reader.edges_out([pk])}
         around |= {edge.src for edge in self.reader.edges_in([pk])}
@@ -567,18 +578,22 @@ class Writer:
         self.flush()
         for other, scope in unembed_next(self.conn, pk):
             self._log("embed", scope, other)
-        touched, bare = unquote(self.conn, pk)
-        self.erased_rows += traced_erasure(self.conn, pk, self.seq)
-        self.erased_rows += erase_rows(self.conn, pk, self.seq)
+        for other, scope in drop_reasons(self.conn, pk):
+            self._log("unquote", scope, other)
+        cut = unquote(self.conn, pk)
+        self.cut |= set(cut.touched)
+        rows, answers = traced_erasure(self.conn, pk, self.seq)
+        self.erased_answers += answers
+        self.erased_rows += rows + erase_rows(self.conn, pk, self.seq)
         self.erased_ids.append(known.id)
         self.erased_from.setdefault(known.scope, []).append(known.id)
-        for other in around | set(touched):
+        for other in around | set(cut.touched):
             self._shake(other, n)
             self._unsure.add(other)
         self._dirty.pop(pk, None)
         self._strengths.pop(pk, None)
         self._unsure.discard(pk)
-        for other in bare:
+        for other in cut.bare:
             self._wipe(other)
 
     def _bridge(self, pk: int) -> None:
@@ -594,6 +609,11 @@ class Writer:
                 if over.src != under.dst and not self._standing(over.src, under.dst, over.relation, False):
                     at = None if over.at is None else from_micros(over.at)
                     self._link(ch.Link(Edge(ids[over.src].id, ids[under.dst].id, over.relation), at))
+
+    def cut_ids(self) -> list[str]:
+        """The claims that lost a quotation of what was erased, and are still there."""
+        known = self.reader.identities(self.cut)
+        return [known[pk].id for pk in sorted(known) if not known[pk].erased]
 
     # -- answers, doubts -------------------------------------------------------------------------------------
 
@@ -614,7 +634,8 @@ class Writer:
         self._log("trace", change.scope, None)
 
     def _untrace(self, change: ch.Untrace) -> None:
-        self.erased_rows += untrace(self.conn, change.scope)
+        self.erased_rows += untrace(self.conn, change.scope) + erase_trust(self.conn, change.scope)
+        self.reader.forget_trust()
         self._log("untrace", change.scope, None)
 
     def touched(self) -> list[int]:
