@@ -16,6 +16,7 @@ from conftest import DAY, NOW, START, event, fact, home
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
+from language_models import served
 
 from recollectx import Memory
 from recollectx.agents import AgentResponse, AgentStep, MemoryAgent, StepKind, get_memory_tools
@@ -190,6 +191,14 @@ class TestAnswering:
         assert (response.answer, response.memories_used) == (found[0].text, found)
         assert response.tools_used == ["search_memories"]
         assert by_async(MemoryAgent(told, WithoutTools(script=["Oslo."])), QUESTION).memories_used == found
+
+    def test_a_search_can_come_first_unasked(self, told: Memory) -> None:
+        llm = ScriptedChatModel(script=[calls(call("get_facts_about", subject="Olav")), "Oslo."])
+        response = MemoryAgent(told, llm, search_first=True).answer(QUESTION)
+        assert [message.type for message in llm.asked[1]] == ["system", "human", "human", "ai", "tool"]
+        assert response.tools_used == ["search_memories", "get_facts_about"]
+        found = told.recall(QUESTION).claims
+        assert response.memories_used[: len(found)] == found
 
     def test_search_and_context_need_no_model(self, told: Memory) -> None:
         agent = MemoryAgent(told, ScriptedChatModel(script=[]))
@@ -430,6 +439,20 @@ class TestFailing:
         assert results(llm.asked[-1])[0].status == "error"
         assert (response.answer, response.trace_id) == ("Sorry.", None)
 
+    def test_a_claim_that_goes_meanwhile_does_not_cost_the_answer(self, memory: Memory) -> None:
+        stored = [memory.store(fact(taste)) for taste in ("sweet", "bitter")]
+
+        def with_it_gone(_: list[Any]) -> str:
+            memory.undo(stored[1].tx)
+            memory.erase(stored[0].claim_id)
+            return "Sweet."
+
+        llm = ScriptedChatModel(script=[calls(call("search_memories", query="tea")), with_it_gone])
+        response = MemoryAgent(memory, llm).answer("How does tea taste?")
+        assert response.answer == "Sweet."
+        assert {claim.id for claim in response.memories_used} == {each.claim_id for each in stored}
+        assert response.trace_id is None
+
     @pytest.mark.parametrize("ask", [by_invoke, by_async])
     def test_calls_that_are_no_json_are_told_and_answered(self, told: Memory, ask: Ask) -> None:
         odd = {
@@ -558,6 +581,50 @@ class TestKnowing:
         (line,) = (each for each in caplog.records if each.name.startswith("recollectx.agents"))
         assert (line.levelno, "search_memories" in line.getMessage()) == (level, True)
         assert "Oslo" not in line.getMessage()
+
+
+def test_over_the_wire_results_go_back_under_the_id_of_their_call(told: Memory) -> None:
+    package = pytest.importorskip("langchain_openai")
+    asked = {"name": "search_memories", "arguments": json.dumps({"query": QUESTION, "limit": 2})}
+    odd = {"name": "search_memories", "arguments": "{query: "}
+    made = [
+        {"id": f"call_{at}", "type": "function", "function": each} for at, each in enumerate((asked, odd))
+    ]
+    replies = [
+        {
+            "id": "chatcmpl-1",
+            "object": "chat.completion",
+            "created": 1,
+            "model": "m",
+            "choices": [{"index": 0, "message": {"role": "assistant", **message}, "finish_reason": why}],
+            "usage": {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18},
+        }
+        for message, why in [
+            ({"content": None, "tool_calls": made}, "tool_calls"),
+            ({"content": "Oslo."}, "stop"),
+        ]
+    ]
+    with served(replies) as service:
+        llm = package.ChatOpenAI(model="m", api_key="x", base_url=f"{service.url}/v1", max_retries=0)
+        response = MemoryAgent(told, llm).answer(QUESTION)
+    first, second = service.requests
+    assert [tool["function"]["name"] for tool in first["tools"]] == [
+        tool.name for tool in get_memory_tools(told)
+    ]
+    assert [message["role"] for message in second["messages"]] == [
+        "system",
+        "user",
+        "assistant",
+        "tool",
+        "tool",
+    ]
+    assert [each["id"] for each in second["messages"][2]["tool_calls"]] == ["call_0", "call_1"]
+    given = {message["tool_call_id"]: message["content"] for message in second["messages"][3:]}
+    found = told.recall(QUESTION, k=2).claims
+    assert [each["text"] for each in records(given["call_0"])] == [claim.text for claim in found]
+    assert "could not be read" in given["call_1"]
+    assert (response.answer, response.memories_used) == ("Oslo.", found)
+    assert (response.usage.calls, response.usage.prompt_tokens) == (2, 22)
 
 
 def test_names_of_0_2_7_are_where_they_were(memory: Memory) -> None:

@@ -17,7 +17,7 @@ from recollectx.agents.answers import AgentResponse, AgentStep, StepKind, gather
 from recollectx.agents.prompts import EXAMPLE_ID, LAST_STEP, NO_END, RULES
 from recollectx.agents.tools import get_memory_tools
 from recollectx.claims import MAX_TEXT, Claim, check_text
-from recollectx.errors import InvalidSetting, ModelError, StorageError
+from recollectx.errors import InvalidSetting, ModelError, NotFound, StorageError
 from recollectx.extras import require
 from recollectx.instants import iso
 from recollectx.llm.asking import text_of
@@ -26,7 +26,7 @@ from recollectx.query import Recall
 
 log = logging.getLogger(__name__)
 
-LOOK_UP = "search_memories"
+LOOK_UP = "look_up"
 STREAMED = ["messages", "updates"]
 PATHS = {"tools": "tools", "unreadable": "unreadable"}
 DONE = "done"
@@ -42,12 +42,22 @@ class Run(TypedDict):
 class MemoryAgent:
     """Answers questions from `memory`; needs the extra `agents`.
 
-    llm: a LangChain chat model. One that cannot call tools gets the claims that a search for the question finds.
-    verbose: whether each tool that was called is logged at level INFO, else DEBUG.
+    llm: a LangChain chat model.
+    verbose: whether the log names the tools of an answer at level INFO, else at DEBUG.
     max_steps: how often the model is asked for one answer, at most.
+    search_first: whether a search for the question comes first, unasked: it steadies weak models. One that cannot
+    call tools gets that in any case.
     """
 
-    def __init__(self, memory: Memory, llm: Any, verbose: bool = False, *, max_steps: int = 8) -> None:
+    def __init__(
+        self,
+        memory: Memory,
+        llm: Any,
+        verbose: bool = False,
+        *,
+        max_steps: int = 8,
+        search_first: bool = False,
+    ) -> None:
         if not callable(getattr(llm, "invoke", None)) or not hasattr(llm, "bind_tools"):
             raise InvalidSetting(f"llm must be a LangChain chat model, got {llm!r}")
         if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 1:
@@ -59,9 +69,9 @@ class MemoryAgent:
         self.max_steps = max_steps
         self.tools = get_memory_tools(memory)
         try:
-            self._model, self._calls_tools = llm.bind_tools(self.tools), True
+            self._model, self.search_first = llm.bind_tools(self.tools), search_first
         except NotImplementedError:
-            self._model, self._calls_tools = llm, False
+            self._model, self.search_first = llm, True
         self.graph = self._build()
 
     def answer(self, question: str) -> AgentResponse:
@@ -116,7 +126,7 @@ class MemoryAgent:
         graph.add_node("tools", self._tool_node)
         graph.add_node("unreadable", self._unreadable)
         graph.add_node("look_up", self._look_up)
-        graph.add_edge(langgraph.START, "model" if self._calls_tools else "look_up")
+        graph.add_edge(langgraph.START, "look_up" if self.search_first else "model")
         graph.add_edge("look_up", "model")
         graph.add_conditional_edges("model", self._next, PATHS | {DONE: langgraph.END})
         graph.add_edge("tools", "model")
@@ -148,10 +158,14 @@ class MemoryAgent:
         system = self._core.SystemMessage(RULES.format(today=today, example=EXAMPLE_ID))
         last = self._asked(messages) == self.max_steps - 1 and self._asked(messages) > 0
         end = [self._core.HumanMessage(LAST_STEP)] if last else []
-        if not self._calls_tools:
-            # Its service would refuse the answer to a call that it never made.
-            messages = [self._core.HumanMessage(message.content) for message in messages]
-        return [system, *messages, *end]
+        given = [
+            # A service would refuse the result of a call that its model never made.
+            self._core.HumanMessage(message.content)
+            if message.type == "tool" and message.tool_call_id == LOOK_UP
+            else message
+            for message in messages
+        ]
+        return [system, *given, *end]
 
     def _reply(self, reply: Any) -> dict[str, Any]:
         """A reply as a message; a call without an id gets one, for its result must name it."""
@@ -184,7 +198,7 @@ class MemoryAgent:
 
     def _look_up(self, state: dict[str, Any]) -> dict[str, Any]:
         question = state["messages"][-1].content
-        call = {"type": "tool_call", "name": LOOK_UP, "args": {"query": question}, "id": LOOK_UP}
+        call = {"type": "tool_call", "name": "search_memories", "args": {"query": question}, "id": LOOK_UP}
         return {"messages": self._tool_node.invoke([call])["messages"]}
 
     def _asked(self, messages: list[Any]) -> int:
@@ -208,8 +222,8 @@ class MemoryAgent:
         about = {"tools": response.tools_used, "cited": list(response.cited)}
         try:
             return self.memory.traces.record(found, response.answer, about)
-        except StorageError as error:
-            # The answer is paid for; a database that is busy must not cost it.
+        except (StorageError, NotFound) as error:
+            # The answer is paid for: neither a busy database nor a claim undone meanwhile must cost it.
             log.warning("the answer was not recorded: %s", error)
             return None
 
