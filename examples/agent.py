@@ -29,7 +29,8 @@ with tempfile.TemporaryDirectory() as folder, Memory.open(Path(folder) / "bees.d
         key = os.environ.get("OPENAI_API_KEY", "none")
         agent = MemoryAgent(memory, ChatOpenAI(model=MODEL, base_url=URL, api_key=key, max_retries=0))
         for step in agent.stream("Where should Emil go to visit Noor, and what must he mind there?"):
-            print(f"{step.kind}: {step.tool or ''} {step.text}")
+            if step.kind != "words":
+                print(f"{step.kind}: {step.tool or ''} {step.text}")
         for claim_id in step.response.cited:
             print("rests on:", memory.get(claim_id).text)
     except (ImportError, ModelError) as error:

@@ -245,8 +245,10 @@ class TestTools:
         assert len(set(texts)) == len(texts)
 
     def test_facts_around_do_not_make_a_topic_fit(self, told: Memory) -> None:
-        found = self.tool(told, "combine_facts", topic="Mira quantum chromodynamics lecture notes").artifact
-        assert found.hits
+        topic = "violins in the philharmonic archives of Vienna"
+        found = self.tool(told, "combine_facts", topic=topic).artifact
+        around = {claim.text for claim in found.claims} - {claim.text for claim in told.recall(topic).claims}
+        assert "Olav prefers trains to planes" in around
         assert found.nothing_fits
 
     def test_explain_says_what_bears_on_it(self, memory: Memory) -> None:
