@@ -24,6 +24,7 @@ def serve_small_model() -> str:
     settings.model.path = str(next(Path(spec.origin).parent.glob("*.gguf")))
     settings.n_ctx, settings.n_parallel, settings.cpuparams.n_threads = 4096, 1, 1
     settings.hostnames, settings.port, settings.use_jinja = ["127.0.0.1"], port, True
+    settings.verbosity = 0
     RUNNING.append(llama.Server(settings))
     return f"http://127.0.0.1:{port}"
 
