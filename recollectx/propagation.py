@@ -173,7 +173,12 @@ class LogOdds:
 
     def attribute(self, node: Node, peers: Peers) -> tuple[Contribution, ...]:
         """What each assertion other than the base, then each arrow, adds."""
-        return self._judge(node, peers).contributions()
+        return self.account(node, peers)[1]
+
+    def account(self, node: Node, peers: Peers) -> tuple[Belief, tuple[Contribution, ...]]:
+        """Both, at the price of one."""
+        case = self._judge(node, peers)
+        return case.belief, case.contributions()
 
     def settings(self) -> dict[str, Any]:
         """The rule as JSON."""
@@ -253,7 +258,12 @@ class PropagationConfig:
 
     def attribute(self, node: Node, peers: Peers) -> tuple[Contribution, ...]:
         """What each assertion other than the base, then each arrow, adds; a bound is shared out in proportion."""
-        return self._judge(node, peers).contributions()
+        return self.account(node, peers)[1]
+
+    def account(self, node: Node, peers: Peers) -> tuple[Belief, tuple[Contribution, ...]]:
+        """Both, at the price of one."""
+        case = self._judge(node, peers)
+        return case.belief, case.contributions()
 
     def settings(self) -> dict[str, Any]:
         """The rule as JSON."""

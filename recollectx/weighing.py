@@ -118,6 +118,9 @@ class Rule(Protocol):
     def attribute(self, node: Node, peers: Peers) -> tuple[Contribution, ...]:
         """What each assertion other than the base, then each arrow, adds; the sum is x - logit(c(base))."""
 
+    def account(self, node: Node, peers: Peers) -> tuple[Belief, tuple[Contribution, ...]]:
+        """What `local` and `attribute` give, at the price of one."""
+
     def settings(self) -> dict[str, Any]:
         """The rule as JSON; `rule_from` reads it back."""
 

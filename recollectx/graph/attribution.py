@@ -74,8 +74,7 @@ def balances(pks: Iterable[int], graph: Graph, rule: Rule, tell: Callable[[int],
     found = {}
     for pk in asked:
         node = graph.node(pk)
-        belief = rule.local(node, neighbours)
-        given = rule.attribute(node, neighbours)
+        belief, given = rule.account(node, neighbours)
         cut = len(given) - len(node.arrows)
         found[pk] = Balance(
             logit(clip(belief.base)),

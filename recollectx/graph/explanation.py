@@ -106,11 +106,15 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """Which claims were met at which depth, and the edges between them by the claim they bear on."""
+    """Which claims were met at which depth, and the edges between them by the claim they bear on.
+
+    bearing: every edge that bears on one of these claims, also from beyond.
+    """
 
     depths: Mapping[int, int]
     onto: Mapping[int, Sequence[Step]]
     truncated: bool
+    bearing: Sequence[Bearing]
 
 
 def walk(
@@ -126,9 +130,11 @@ def walk(
     """
     depths = {root: 0}
     onto: dict[int, list[Step]] = defaultdict(list)
+    bearing: dict[int, Bearing] = {}
     frontier, truncated = [root], False
     for depth in range(max_depth + 1):
         edges = list(neighbours(frontier))
+        bearing.update((edge.pk, edge) for edge in edges)
         level = set(frontier)
         frontier = []
         for edge in edges:
@@ -145,7 +151,7 @@ def walk(
                 onto[claim].append(Step(other, edge.relation, edge.pk, mirrored, edge.derivation))
         if not frontier:
             break
-    return Walk(depths, onto, truncated)
+    return Walk(depths, onto, truncated, tuple(bearing.values()))
 
 
 def lay_out(
