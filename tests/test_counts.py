@@ -61,8 +61,6 @@ def test_counting_an_edge_keeps_nothing(memory):
     assert memory.explain(two)["supported_by"] == []
 
 
-
-
 @pytest.mark.parametrize("depth", range(6))
 def test_explain_deep_asks_once_for_each_level_and_once_for_the_claims(memory, depth):
     ids = [memory.store(fact(f"taste {n}")).claim_id for n in range(8)]
