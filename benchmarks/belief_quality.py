@@ -28,10 +28,12 @@ import statistics
 import sys
 from collections.abc import Sequence
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from abstention import auroc
+from belief_peers import REQUIREMENTS, Peer
 from belief_stream import Question, stream
 from belief_systems import SYSTEMS, Answer, Says
 from locomo import interval
@@ -126,16 +128,19 @@ def table(report: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def measure(seeds: Sequence[int], embedder: Any) -> dict[str, list[dict[str, Any]]]:
-    """The rows of every system over all seeds."""
+def measure(seeds: Sequence[int], embedder: Any, peers: Path | None) -> dict[str, list[dict[str, Any]]]:
+    """The rows of every system over all seeds. peers: where the environments of others are, or are made."""
     rows: dict[str, list[dict[str, Any]]] = {}
     for seed in seeds:
         events, questions = stream(seed)
-        for name, make in SYSTEMS.items():
-            if embedder is None and name.endswith("cosine"):
-                continue
+        systems = {name: partial(make, embedder) for name, make in SYSTEMS.items()}
+        if embedder is None:
+            del systems["FTS5 + cosine"]
+        if peers is not None:
+            systems |= {name: partial(Peer, name, peers, embedder, questions) for name in REQUIREMENTS}
+        for name, make in systems.items():
             print(f"seed {seed}: {name}", file=sys.stderr)
-            system = make(embedder)
+            system = make()
             system.tell(events)
             rows.setdefault(name, []).extend({"seed": seed, **row} for row in asked(system, questions))
     return rows
@@ -149,9 +154,12 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS)
     parser.add_argument("--embedder", default="local")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results"))
+    parser.add_argument("--peers", type=Path, metavar="FOLDER")
     options = parser.parse_args()
+    if options.peers and options.embedder == "none":
+        parser.error("the peers look up the vectors of an embedder; give one")
     embedder = None if options.embedder == "none" else embedder_from(options.embedder)
-    rows = measure(options.seeds, embedder)
+    rows = measure(options.seeds, embedder, options.peers)
     report: dict[str, Any] = {
         "date": date.today().isoformat(),
         "machine": machine(),

@@ -70,9 +70,9 @@ ATTRIBUTES = {
     "employer": Attribute(
         "works_at",
         listed("Initech|Brightwell|Norsk Hydro|Carvalho Filhos|Lumen Labs|Ostra|Tidewater|Quanta|Helvia|Marlow"),
-        listed("I work at {v}.|My employer is {v}.|{v} pays my wages."),
+        listed("I work for the company {v}.|My employer is {v}.|I work at {v}."),
         listed(
-            "I started at {v} on Monday.|I work for {v} now.|I signed with {v} this month.|"
+            "I work for {v} now.|I started at {v} on Monday.|I changed companies, {v} is my employer now.|"
             "My badge says {v} since yesterday."
         ),
         listed("I'm working at {v} again.|{v} took me back."),
@@ -82,7 +82,7 @@ ATTRIBUTES = {
         listed("I said {old}, but it is {v} that I work for.|Not {old}: I work at {v}, sorry."),
         listed("I heard that {p} works at {v}.|Somebody told me {p} is with {v}.|{p} works for {v}."),
         listed("{v} was in the newspaper today.|I would never work at {v}, the hours are awful."),
-        listed("Where does {p} work?|Which company does {p} work for?"),
+        listed("Which company does {p} work for?|Where does {p} work?"),
         "Which company did {p} work for in {month}?",
     ),
     "food": Attribute(
@@ -160,7 +160,7 @@ ATTRIBUTES = {
             "to restore a piano|to grow saffron"
         ),
         listed("My goal is {v}.|What I want most is {v}.|I have set my heart on one thing, {v}."),
-        listed("My goal is {v} now.|My goal has changed, I want {v}.|From now on all I plan is {v}."),
+        listed("My goal is {v} now.|My goal has changed, I want {v}.|I have a new goal, {v}."),
         listed("My goal is {v} again.|I have returned to my older goal, {v}."),
         listed(
             "My goal was never {v}.|Forget what I said about my goal {v}.|It is not true that my goal is {v}."

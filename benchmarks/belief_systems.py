@@ -65,7 +65,8 @@ class Ours:
         """What a claim says; one that is the sentence itself says what its event does."""
         if isinstance(claim, SemanticClaim) and claim.predicate in BY_PREDICATE:
             name = BY_PREDICATE[claim.predicate]
-            value = next((each for each in ATTRIBUTES[name].values if each in claim.object), claim.object)
+            words = claim.object.casefold()
+            value = next((each for each in ATTRIBUTES[name].values if each.casefold() in words), words)
             return claim.subject, name, value
         number = claim.metadata.get("number")
         return None if number is None else self.events[int(number)].asserts
