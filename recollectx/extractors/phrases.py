@@ -25,6 +25,7 @@ from recollectx.extractors.phrase_tables import (
     CONDITION_AFTER,
     IMPORTANCE,
     LEAD,
+    MISSPOKE,
     NOT_NAMES,
     NOT_PLACES,
     OTHER_IMPORTANCE,
@@ -49,10 +50,14 @@ _QUOTED = re.compile(
     re.MULTILINE,
 )
 _SENTENCE_END = re.compile(r"(?<!\b[A-Z])(?<!\b[DMS][rst])(?<!\bMrs)[.!?…]+(?=\W|$)|\n+")
-_ATTRIBUTE = re.compile(r"\s+((?:[\w-]{1,40}(?:'s)?\s+){0,3}?[\w-]{1,40})\s+(?:is|are)(?=\s)")
+_ATTRIBUTE = re.compile(
+    r"\s+((?:[\w-]{1,40}(?:'s)?\s+){0,3}?[\w-]{1,40})\s+"
+    r"(?:(?:is|are)(?:\s+(?:now|currently|still))?|(?:has\s+)?(?:just\s+)?changed\s+to)(?=\s)"
+)
 _INVERTED = re.compile(
-    r"\s*(?:(?:and|but|so|oh|yeah|well)[,!]?\s+)?(?P<value>[^,;:()]{2,80}?)\s+(?:is|are)\s+(?P<my>my)\s+"
-    r"(?:(?:number\s+one|main|biggest|ultimate|current)\s+)?(?P<name>(?:favou?rite\s+)?[a-z-]{3,30})(?=\s*(?:[,.!]|$))",
+    r"\s*(?:(?:and|but|so|oh|yeah|well)[,!]?\s+)?(?P<value>[^,;:()]{2,80}?)\s+(?:is|are)\s+(?:(?:now|currently|still|again)\s+)?(?P<my>my)\s+"
+    r"(?:(?:number\s+one|main|biggest|ultimate)\s+)?(?P<name>(?:(?:favou?rite|current|new)\s+)?[a-z-]{3,30})"
+    r"(?=(?:\s+(?:now|again|these\s+days|nowadays|currently|at\s+the\s+moment))?\s*(?:[,.!]|$))",
     re.IGNORECASE,
 )
 _NEXT_VERB = re.compile(r",?\s+(?:and|but)(?=\s)")
@@ -148,12 +153,15 @@ def _statements(turn: Turn) -> Iterator[_Said]:
     text = _readable(turn.text)
     quoted = [match.span() for match in _QUOTED.finditer(text)]
     for offset, sentence in _sentences(text):
-        blocked = BLOCKING.search(sentence)
+        corrected = MISSPOKE.match(sentence)
+        blocked = BLOCKING.search(sentence, corrected.end() if corrected else 0)
         if not blocked and not _within(quoted, offset):
             for said in _inverted(turn.speaker or ANONYMOUS, sentence):
                 yield replace(said, start=said.start + offset, end=said.end + offset)
         for match in _subjects(turn.speaker).finditer(sentence):
             at = match.start()
+            if corrected and at < corrected.end():
+                continue
             if blocked and blocked.end() <= at:
                 break
             if _opens_clause(sentence[:at]) and not _within(quoted, at + offset):
