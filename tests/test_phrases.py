@@ -295,3 +295,39 @@ def test_a_value_may_come_before_its_attribute(text: str, predicate: str, value:
 )
 def test_what_only_looks_like_a_value_before_its_attribute(text: str) -> None:
     assert PhraseExtractor().find(Turn(text, "Ana", 0.0, None, None)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "predicate", "value"),
+    [
+        ("I never lived in Rome.", "lives_in", "Rome"),
+        ("Sorry, I've never actually worked for Initech", "works_at", "Initech"),
+        ("I was never a nurse.", "works_as", "a nurse"),
+        ("It's not true that I live in Rome!", "lives_in", "Rome"),
+        ("Please forget what I said about working as a nurse.", "works_as", "a nurse"),
+        ("Forget what I said about teal being my favourite colour", "favorite_color", "teal"),
+        ("My phone number was never 555-0123", "phone_number", "555-0123"),
+    ],
+)
+def test_what_was_never_so_is_taken_back(text: str, predicate: str, value: str) -> None:
+    (found,) = find(f"Hi! {text}")
+    claim = found.claim
+    assert (claim.subject, claim.predicate, claim.object) == ("Ana", predicate, value)
+    assert found.denied and found.span == text.rstrip(".!")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I no longer live in Rome",
+        "I have not been to Rome",
+        "Was I never a nurse?",
+        '"I never lived in Rome" is a song',
+        "I was never happy",
+        "If it is not true that I live in Rome, I worry",
+        "Forget what I said about the soup",
+        "Bob never lived in Rome",
+    ],
+)
+def test_what_takes_nothing_back(text: str) -> None:
+    assert find(text) == []

@@ -18,6 +18,7 @@ from operator import itemgetter
 
 from recollectx.claims import Category, SemanticClaim, check_unit
 from recollectx.extractors.base import Finding, Turn
+from recollectx.extractors.phrase_denials import denied
 from recollectx.extractors.phrase_objects import attribute, attribute_value, clause, shaped, unquoted
 from recollectx.extractors.phrase_tables import (
     BLOCKING,
@@ -115,7 +116,19 @@ class PhraseExtractor:
         if turn.role in _MACHINES:
             return []
         found = {(said.subject, said.predicate, said.object): said for said in reversed([*_statements(turn)])}
-        return [self._finding(turn, said) for said in reversed(found.values())]
+        stated = [self._finding(turn, said) for said in reversed(found.values())]
+        return [*self._denials(turn), *stated]
+
+    def _denials(self, turn: Turn) -> Iterator[Finding]:
+        """What the sentences of a turn take back, each whole sentence being the span."""
+        text = _readable(turn.text)
+        quoted = [match.span() for match in _QUOTED.finditer(text)]
+        for start, sentence in _sentences(text):
+            at = start + len(sentence) - len(sentence.lstrip())
+            positive = "" if _within(quoted, at) else denied(sentence)
+            for said in _statements(replace(turn, text=positive)) if positive else ():
+                whole = replace(said, start=at, end=start + len(sentence.rstrip()))
+                yield replace(self._finding(turn, whole), denied=True)
 
     def _finding(self, turn: Turn, said: _Said) -> Finding:
         span = turn.text[said.start : said.end]
