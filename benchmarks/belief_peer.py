@@ -6,7 +6,6 @@ Prints, for each question, the numbers of the sentences it finds first and the c
 import json
 import os
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,7 @@ class RecollectX027:
         self.texts: list[str] = []
 
     def tell(self, number: int, text: str, at: float) -> None:
-        claim = self.episode(summary=text, confidence=0.8, created_at=datetime.fromtimestamp(at, UTC))
+        claim = self.episode(summary=text, confidence=0.8, created_at=at, last_reinforced_at=at)
         self.numbers[claim.id] = number
         self.texts.append(text)
         self.store.put(claim)
