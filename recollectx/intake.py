@@ -89,6 +89,9 @@ class Intake:
                         continue
                     turn = results[-1].claim_id
                 for heard in reading.found:
+                    if heard.denied:
+                        yield from self._take_back(reader, heard.claim, results)
+                        continue
                     yield from self._write(reader, heard.claim, reasons[heard.claim.id], heard.span, results)
                     found = results[-1].claim_id
                     if turn is not None and found is not None:
@@ -96,6 +99,15 @@ class Intake:
 
         self._apply(plan, claims, refused, results, cause="remember")
         return results
+
+    def _take_back(self, reader: Reader, claim: Claim, results: list[WriteResult]) -> Iterator[Change]:
+        """The source of `claim` takes back what it said of it; nothing if it never did."""
+        for known in reader.candidates(claim.scope, claim, rivals=False):
+            found = reader.resolve(known.claim.id)
+            if found is not None and claim.source in known.sources and known.stands():
+                made: list[Change] = []
+                yield from _noted(self.retelling.taken_back(reader, found, claim.source), made)
+                results.append(WriteResult(Action.DELETE, found.id, tuple(made), "taken back by its source"))
 
     def exchange(self, claim: Claim, around: Around, *, cause: str, reason: str) -> WriteResult:
         """One claim with what must happen around it in the same transaction; nothing if it is refused.

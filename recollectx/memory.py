@@ -398,11 +398,16 @@ class Memory:
                 for pk, assertions in sorted(reader.assertions(pks).items())
                 if any(assertion.source == source for _, assertion in assertions)
             ]
+            taken.extend(each.id for each in said)
+            retelling = self._intake().retelling
+            if claim_id is not None:
+                for each in said:
+                    yield from retelling.taken_back(reader, each, source)
+                return
             for each in said:
-                taken.append(each.id)
                 yield Retract(each.id, source, settle=each is said[-1])
             for each in said:
-                yield from self._intake().retelling.left(reader, each)
+                yield from retelling.left(reader, each)
 
         done = self.storage.apply(plan, cause="retract")
         return Retracted(taken, done.seq)

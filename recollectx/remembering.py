@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from recollectx.claims import Claim, EpisodicClaim, SemanticClaim, check_metadata, check_text
 from recollectx.errors import TranscriptError
-from recollectx.extractors.base import Extractor, Turn
+from recollectx.extractors.base import Extractor, Finding, Turn
 from recollectx.instants import Instant, to_seconds
 
 Message: TypeAlias = Mapping[str, Any]
@@ -25,10 +25,11 @@ _KNOWN = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """A claim found in a turn, with the words that say it."""
+    """A claim found in a turn, with the words that say it, or that take it back."""
 
     claim: Claim
     span: str | None
+    denied: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,17 +168,17 @@ def _episode(turn: Turn, summary: str, source: str, scope: str, metadata: Mappin
 def _heard(turn: Turn, source: str, scope: str, extractor: Extractor | None) -> tuple[Heard, ...]:
     if extractor is None:
         return ()
-    return tuple(_placed(finding.claim, finding.span, source, scope) for finding in extractor.find(turn))
+    return tuple(_placed(finding, source, scope) for finding in extractor.find(turn))
 
 
-def _placed(claim: SemanticClaim, span: str, source: str, scope: str) -> Heard:
-    return Heard(replace(claim, source=source, scope=scope), span)
+def _placed(finding: Finding, source: str, scope: str) -> Heard:
+    claim = replace(finding.claim, source=source, scope=scope)
+    return Heard(claim, finding.span, finding.denied)
 
 
 def claims_of(readings: Iterable[Reading]) -> Iterator[Claim]:
-    """Every claim of the readings, episodes first in their turn."""
+    """Every claim that the readings make, episodes first in their turn."""
     for reading in readings:
         if reading.episode is not None:
             yield reading.episode
-        for heard in reading.found:
-            yield heard.claim
+        yield from (heard.claim for heard in reading.found if not heard.denied)

@@ -30,10 +30,14 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A claim and the words that say it; `span` is an exact substring of the turn's text."""
+    """A claim and the words that say it; `span` is an exact substring of the turn's text.
+
+    denied: the words take the claim back: it was never so.
+    """
 
     claim: SemanticClaim
     span: str
+    denied: bool = False
 
 
 class Extractor(Protocol):
