@@ -167,7 +167,8 @@ class Intake:
     ) -> None:
         wanted = _wanted(claims, refused)
         if advice is not None:
-            wanted += _once([other for claim in wanted for other in advice.rewordings(claim)])
+            reworded = [other for claim in wanted for other in advice.rewordings(claim)]
+            wanted = _once(wanted, reworded)
         vectors, fault = self._storage.vectors_for(wanted)
         seq = self._storage.apply(plan, cause=cause, vectors=vectors).seq
         results[:] = [each if each.action == Action.REJECT else replace(each, tx=seq) for each in results]
@@ -241,10 +242,10 @@ def _wanted(claims: Sequence[Claim], refused: Sequence[str | None]) -> list[Clai
     return [claim for claim, reason in zip(claims, refused, strict=True) if reason is None]
 
 
-def _once(claims: Sequence[Claim]) -> list[Claim]:
-    """Those of which there is one only: a vector is kept by id, and could be that of other words."""
-    ids = Counter(claim.id for claim in claims)
-    return [claim for claim in claims if ids[claim.id] == 1]
+def _once(claims: Sequence[Claim], reworded: Sequence[Claim]) -> list[Claim]:
+    """The claims, and those reworded that have no other words here: vectors go by id."""
+    ids = Counter(claim.id for claim in (*claims, *reworded))
+    return [*claims, *(claim for claim in reworded if ids[claim.id] == 1)]
 
 
 def _and_shown(

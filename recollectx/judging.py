@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 
 from recollectx.candidates import Candidate, Word, says_the_same
 from recollectx.changes import Action, WriteDecision
-from recollectx.claims import Claim, SemanticClaim
+from recollectx.claims import Claim, SemanticClaim, check_metadata
 from recollectx.deciding import with_content
 from recollectx.edges import Relation
 from recollectx.errors import InvalidClaim
@@ -220,6 +220,10 @@ def _apart(claim: Claim, target: Candidate) -> str:
         return f"{_quoted(old)} does not hold then"
     if _other_subject(claim, old):
         return f"{_quoted(old)} is about another subject"
+    try:
+        check_metadata({**old.metadata, **claim.metadata})
+    except InvalidClaim as error:
+        return str(error)
     if isinstance(claim, SemanticClaim) and isinstance(old, SemanticClaim):
         one, other = query_tokens(claim.predicate), query_tokens(old.predicate)
         return "" if one == other else f"the predicates {claim.predicate!r} and {old.predicate!r} differ"

@@ -28,6 +28,8 @@ from recollectx.storage.reading import Reader
 
 MAX_CANDIDATES = 50
 TEMPERATURE = 0.2
+RECENT = 16
+"""Claims stored together are compared with this many before them; they have no vectors yet, so by their words."""
 
 
 class SimilarityCalculator(Protocol):
@@ -112,7 +114,12 @@ class MemoryUpdater(RuleDecider):
             telling = [
                 (claim, self._rivals(reader, claim)) for claim in claims if self._is_new(reader, claim)
             ]
-        shown = [each for claim, rivals in telling if (each := self._shown(claim, rivals)).known]
+        shown = []
+        for at, (claim, rivals) in enumerate(telling):
+            before = [other for other, _ in telling[max(0, at - RECENT) : at] if other.scope == claim.scope]
+            each = self._shown(claim, rivals, before)
+            if each.known:
+                shown.append(each)
         found = zip(shown, proposed(self.llm, shown, temperature=self.temperature), strict=True)
         return Advice(self, {each.claim.id: (each, answer) for each, answer in found})
 
@@ -131,8 +138,11 @@ class MemoryUpdater(RuleDecider):
         known = reader.candidates(claim.scope, claim)
         return [each.claim for each in known if each.holds(claim.since) and of_one_thing(each.claim, claim)]
 
-    def _shown(self, claim: Claim, rivals: Sequence[Claim]) -> Shown:
-        """The known claims that may be concerned: those most alike, then other values of the same thing."""
+    def _shown(self, claim: Claim, rivals: Sequence[Claim], before: Sequence[Claim]) -> Shown:
+        """The known claims that may be concerned, the most alike first.
+
+        rivals: other values of the same thing, shown however little alike.  before: what is stored just before it.
+        """
         wanted = Query(text=claim.text, scopes=(claim.scope,), k=min(4 * self.similarity_k, MAX_CANDIDATES))
         found: dict[str, tuple[float, Claim]] = {}
         for hit in self.store.recall(wanted):
@@ -141,8 +151,9 @@ class MemoryUpdater(RuleDecider):
             if isinstance(known, EpisodicClaim) and known.session is not None and known.position is not None:
                 continue
             found[known.id] = (self._likeness(claim, known, hit.parts.cosine), known)
-        for known in rivals:
-            found.setdefault(known.id, (self._likeness(claim, known, None), known))
+        for known in (*rivals, *before):
+            if known.id not in found:
+                found[known.id] = (self._likeness(claim, known, None), known)
         near = sorted(found.values(), key=lambda pair: -pair[0])
         same = {known.id for known in rivals}
         near = [pair for pair in near if pair[0] >= self.similarity_threshold or pair[1].id in same]

@@ -9,6 +9,7 @@ from deciding_models import decision, edge, reply, scripted, state, texts, user
 from recollectx import Action, Memory, MemoryStore, MemoryUpdater, RuleDecider
 from recollectx.embeddings import FunctionEmbedder
 from recollectx.errors import InvalidSetting
+from recollectx.extractors.phrases import PhraseExtractor
 from recollectx.llm import LLMResponse
 from recollectx.testing import ScriptedProvider
 
@@ -167,12 +168,16 @@ def test_two_values_are_not_merged(path):
 
 
 def test_several_claims_are_one_question(path):
-    replies = reply(decision("UPDATE", 1, "coffee with oat milk"), decision("NONE", 99, new=2), decision("ADD", new=3))
+    replies = reply(
+        decision("UPDATE", 1, "coffee with oat milk"), decision("NONE", 99, new=2), decision("ADD", new=3)
+    )
     memory = scripted(path, [replies])
     memory.decider, asking = RuleDecider(), memory.decider
     memory.store_many([COFFEE, user("long walks"), user("old films")])
     memory.decider = asking
-    results = memory.store_many([OAT, user("long walks at night"), user("old French films"), user("salt", "avoids")])
+    results = memory.store_many(
+        [OAT, user("long walks at night"), user("old French films"), user("salt", "avoids")]
+    )
     assert [each.action for each in results] == ["UPDATE", "ADD", "ADD", "ADD"]
     assert "99" in results[1].reason
     assert len(asking.llm.asked) == 1
@@ -182,22 +187,91 @@ def test_several_claims_are_one_question(path):
 
 
 def test_remember_batches_too(path):
-    memory = scripted(path, [reply(decision("ADD"), decision("ADD", new=2))])
-    memory.extractor = Memory.open(":memory:", embedder=None).extractor
-    memory.store_many([user("coffee with milk"), user("hiking in the hills")])
-    talk = [{"role": "user", "content": "I like coffee. I like hiking."}]
-    results = memory.remember(talk)
-    assert len(results) > 1
-    assert sum(each.calls for each in results) == len(memory.decider.llm.asked) == 1
-    again = memory.remember([{**talk[0], "session": "s", "position": 0, "time": START}])
-    spent = len(memory.decider.llm.asked)
-    assert memory.remember([{**talk[0], "session": "s", "position": 0, "time": START}])
-    assert len(memory.decider.llm.asked) == spent
-    assert again
+    memory = scripted(path, [reply(decision("NONE", 1), decision("ADD", new=2))])
+    memory.extractor = PhraseExtractor()
+    memory.decider, asking = RuleDecider(), memory.decider
+    known = [
+        claim.id for claim in (user("coffee with milk", source="user"), user("hill walking", source="user"))
+    ]
+    memory.store_many(
+        user(text, source="user", id=id)
+        for text, id in zip(("coffee in bed", "long hikes"), known, strict=True)
+    )
+    memory.decider = asking
+    talk = [
+        {
+            "role": "user",
+            "content": "I like coffee. I like hikes.",
+            "session": "s",
+            "position": 0,
+            "time": START,
+        }
+    ]
+    turn, coffee, hikes = memory.remember(talk)
+    assert (turn.action, turn.calls) == (Action.ADD, 0)
+    assert (coffee.action, coffee.claim_id, coffee.calls) == (Action.UPDATE, known[0], 1)
+    assert (hikes.action, hikes.calls) == (Action.ADD, 0)
+    assert len(asking.llm.asked) == 1
+    memory.remember(talk)
+    assert len(asking.llm.asked) == 1
+
+
+def test_claims_stored_together_are_compared(path):
+    """The second adds detail to the first; a vector of the first's words is not one of the second's."""
+    embedder = FunctionEmbedder(lambda text: [1.0, float("milk" in text)], 2, "toy")
+    memory = scripted(path, [reply(decision("UPDATE", 1, "coffee with oat milk"))], embedder=embedder)
+    first, second = memory.store_many([COFFEE, OAT])
+    assert (first.action, second.action) == (Action.ADD, Action.UPDATE)
+    assert first.claim_id == second.claim_id
+    assert (first.calls, second.calls) == (0, 1)
+    assert texts(memory) == [OAT.text]
+    assert memory.get(first.claim_id).evidence == ("e1", "e2")
+    assert memory.recall("milk").hits[0].parts.cosine == pytest.approx(1.0, abs=0.001)
+    memory.undo(first.tx)
+    assert texts(memory) == []
+
+
+def test_what_a_claim_ended_comes_back_with_its_end(path):
+    memory = scripted(path, [reply(decision("DELETE", 1))])
+    memory.store(user("two black cats", "has"))
+    new = memory.store(user("three black cats", "has", created_at=START + 1)).claim_id
+    memory.forget(new)
+    assert texts(memory) == ["user has two black cats"]
+
+
+def test_other_scopes_are_not_shown(path):
+    with Memory.open(path, scope="ana") as other:
+        other.store(user("coffee"))
+    memory = scripted(path, [])
+    assert memory.store(user("coffee with oat milk")).action == Action.ADD
+    assert memory.decider.llm.asked == []
+
+
+def test_what_if_asks_and_writes_nothing(path):
+    memory = scripted(path, [reply(decision("UPDATE", 1, "coffee with oat milk"))])
+    first = memory.store(COFFEE).claim_id
+    before = state(memory)
+    found = memory.what_if(assert_=OAT)
+    assert (found.results[0].action, found.results[0].claim_id, found.results[0].calls) == (
+        "UPDATE",
+        first,
+        1,
+    )
+    assert state(memory) == before
+
+
+def test_metadata_that_would_not_fit_together(path):
+    memory = scripted(path, [reply(decision("UPDATE", 1, "coffee with oat milk"))])
+    memory.store(user("coffee", metadata={"one": "x" * 60_000}))
+    result = memory.store(user("coffee with oat milk", metadata={"two": "x" * 60_000}))
+    assert result.action == Action.ADD
+    assert "metadata" in result.reason
 
 
 def test_costs_are_those_of_both_calls(path):
-    memory = scripted(path, [LLMResponse("well", {"prompt_tokens": 30, "completion_tokens": 1}), reply(decision("ADD"))])
+    memory = scripted(
+        path, [LLMResponse("well", {"prompt_tokens": 30, "completion_tokens": 1}), reply(decision("ADD"))]
+    )
     memory.store(COFFEE)
     result = memory.store(OAT)
     assert result.calls == 2
@@ -244,7 +318,9 @@ def test_at_most_k_are_shown(path):
 
 def test_turns_are_records_and_never_asked_about(path):
     memory = scripted(path, [])
-    turns = [{"role": "user", "content": text} for text in ("The weather is fine", "The weather is fine today")]
+    turns = [
+        {"role": "user", "content": text} for text in ("The weather is fine", "The weather is fine today")
+    ]
     memory.remember(turns)
     assert memory.decider.llm.asked == []
     assert memory.count() == 2
@@ -292,7 +368,14 @@ def number_of(text: str, prompt: str) -> int:
 
 
 def test_without_a_reply_it_is_the_rule_decider(path, tmp_path):
-    claims = [home("Lisbon"), home("Porto", created_at=START + 5), COFFEE, OAT, home("Lisbon", "ben"), user("Coffee")]
+    claims = [
+        home("Lisbon"),
+        home("Porto", created_at=START + 5),
+        COFFEE,
+        OAT,
+        home("Lisbon", "ben"),
+        user("Coffee"),
+    ]
 
     def down(prompt: str) -> Exception:
         return ConnectionError("no such host")
@@ -303,7 +386,7 @@ def test_without_a_reply_it_is_the_rule_decider(path, tmp_path):
         assert [(each.action, each.claim_id, each.changes) for each in ours] == [
             (each.action, each.claim_id, each.changes) for each in theirs
         ]
-        assert [claim for claim in memory.retrieve()] == [claim for claim in plain.retrieve()]
+        assert memory.retrieve() == plain.retrieve()
 
 
 def test_a_failing_model_is_told(path):
@@ -340,7 +423,9 @@ def test_a_new_wording_is_found_by_its_vector_at_once(path):
         return [1.0, float("milk" in text)]
 
     memory = scripted(
-        path, [reply(decision("UPDATE", 1, "coffee with oat milk"))], embedder=FunctionEmbedder(vector, 2, "toy")
+        path,
+        [reply(decision("UPDATE", 1, "coffee with oat milk"))],
+        embedder=FunctionEmbedder(vector, 2, "toy"),
     )
     first = memory.store(COFFEE).claim_id
     memory.store(OAT)
@@ -352,7 +437,9 @@ def test_a_new_wording_is_found_by_its_vector_at_once(path):
 
 def test_process(path):
     store = MemoryStore(path, clock=Clock())
-    llm = ScriptedProvider([reply(decision("DELETE", 1)), reply(decision("ADD", relationships=[edge("supports", 1)]))])
+    llm = ScriptedProvider(
+        [reply(decision("DELETE", 1)), reply(decision("ADD", relationships=[edge("supports", 1)]))]
+    )
     updater = MemoryUpdater(store, llm, 3)
     old = updater.process(user("two black cats", "has"))
     assert (old.action, old.similar_ids, old.calls) == (Action.ADD, [], 0)
@@ -367,7 +454,9 @@ def test_process(path):
     store.close()
 
 
-@pytest.mark.parametrize("settings", [{"llm": None}, {"similarity_k": 0}, {"similarity_k": True}, {"similarity_threshold": 2}])
+@pytest.mark.parametrize(
+    "settings", [{"llm": None}, {"similarity_k": 0}, {"similarity_k": True}, {"similarity_threshold": 2}]
+)
 def test_settings_that_make_no_sense(path, settings):
     store = MemoryStore(path)
     with pytest.raises(InvalidSetting):

@@ -9,7 +9,7 @@ from recollectx.changes import Action
 from recollectx.claims import Claim, assertion_of
 from recollectx.deciding import RuleDecider, with_content
 from recollectx.errors import InvalidClaim, InvalidSetting
-from recollectx.judging import judged
+from recollectx.judging import judged, likeness
 from recollectx.proposing import Shown, proposed
 
 
@@ -34,11 +34,11 @@ class LLMMerger:
         self.llm_provider, self.temperature = llm_provider, temperature
 
     def decide(self, new_claim: Claim, existing_claims: Sequence[Claim]) -> MergeDecision:
-        """What to do with a new claim; existing_claims: those that are like it, in the caller's judgement."""
+        """What to do with a new claim; existing_claims: those that may be concerned. How alike they are goes by words."""
         candidates = [Candidate(each, {each.source: 1.0}, (assertion_of(each),)) for each in existing_claims]
         rule = RuleDecider()(new_claim, candidates, 1.0)
         if existing_claims and rule.action not in (Action.UPDATE, Action.NONE):
-            alike = {each.id: 1.0 for each in existing_claims}
+            alike = {each.id: likeness(new_claim, each, None) for each in existing_claims}
             shown = Shown(new_claim, tuple(existing_claims), alike)
             answer = next(proposed(self.llm_provider, [shown], temperature=self.temperature))
             rule = judged(answer.proposal, rule, new_claim, candidates, 1.0)

@@ -10,6 +10,7 @@ from recollectx.claims import Claim
 from recollectx.embeddings import FunctionEmbedder
 from recollectx.embeddings.base import Vectors
 from recollectx.errors import InvalidSetting
+from recollectx.storage.embedding import checked
 from recollectx.updater import SimilarityCalculator
 
 __all__ = ["EmbeddingSimilarity", "SimilarityCalculator", "claim_to_text"]
@@ -32,7 +33,7 @@ class EmbeddingSimilarity:
         if not callable(embed):
             raise InvalidSetting(f"neither an embedder nor a function of a text: {embedding_provider!r}")
         ours = hasattr(embedding_provider, "name") and not hasattr(embedding_provider, "embed_batch")
-        self._embedder = embedding_provider if ours else FunctionEmbedder(embed)
+        self._embedder = checked(embedding_provider) if ours else FunctionEmbedder(embed)
         self._kept: OrderedDict[str, Vectors] = OrderedDict()
         self._lock = threading.Lock()
 

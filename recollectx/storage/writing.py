@@ -105,7 +105,7 @@ class Writer:
         self.seq = last.seq + 1 if last else 1
         self.at = max(to_micros(clock(), "the clock"), last.at if last else 0)
         self._cause = cause
-        self._vectors = vectors or {}
+        self._vectors = dict(vectors or {})
         self._model = model
         self._model_checked = self.bare = False
         self._pending: dict[type, list[dict[str, Any]]] = {mapped: [] for mapped in _TABLES}
@@ -249,7 +249,8 @@ class Writer:
             tokens=" ".join(tokens(claim.text)),
         )
         if claim.id in self._vectors:
-            self._vector(text, self._vectors[claim.id])
+            # Of one wording only: the claim may be reworded in the same transaction.
+            self._vector(text, self._vectors.pop(claim.id))
         else:
             self.bare = True
         return text
