@@ -26,7 +26,7 @@ from recollectx.llm.prompts import (
 
 AT_ONCE = 8
 """New claims in one question: a small model loses count of more, and a bad answer costs at most these."""
-TOKENS_AT_LEAST, TOKENS_EACH = 400, 250
+TOKENS_AT_LEAST, TOKENS_EACH = 200, 150
 
 
 @dataclass(frozen=True, slots=True)

@@ -247,6 +247,14 @@ def test_other_scopes_are_not_shown(path):
     assert memory.decider.llm.asked == []
 
 
+def test_who_corrects_has_said_what_it_means(path):
+    memory = scripted(path, [])
+    first = memory.store(user("coffee with milk")).claim_id
+    assert memory.correct(first, "coffee with oat milk").action == Action.ADD
+    memory.derive(user("coffee with oat milk and sugar"), [memory.retrieve()[0].id])
+    assert memory.decider.llm.asked == []
+
+
 def test_what_if_asks_and_writes_nothing(path):
     memory = scripted(path, [reply(decision("UPDATE", 1, "coffee with oat milk"))])
     first = memory.store(COFFEE).claim_id
