@@ -1,10 +1,15 @@
 """The updater: what becomes of a model's decisions when they are sound, and what they cost."""
 
 import json
+import shutil
+from pathlib import Path
+from tempfile import mkdtemp
 
 import pytest
-from conftest import START, Clock, event, home
+from conftest import DAY, START, Clock, event, home
 from deciding_models import decision, edge, reply, scripted, state, texts, user
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from recollectx import Action, Memory, MemoryStore, MemoryUpdater, RuleDecider
 from recollectx.embeddings import FunctionEmbedder
@@ -395,6 +400,42 @@ def test_without_a_reply_it_is_the_rule_decider(path, tmp_path):
             (each.action, each.claim_id, each.changes) for each in theirs
         ]
         assert memory.retrieve() == plain.retrieve()
+
+
+told = st.builds(
+    lambda make, what, source, days: make(what, source=source, created_at=START + days * DAY),
+    st.sampled_from([home, user]),
+    st.sampled_from(["Lisbon", "lisbon", "Porto", "Porto by the sea"]),
+    st.sampled_from([None, "ana", "ben"]),
+    st.integers(0, 3),
+)
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.lists(told, min_size=1, max_size=3), min_size=1, max_size=4))
+def test_without_a_reply_whatever_is_told_ends_as_by_rule(template, tmp_path, batches):
+    here = Path(mkdtemp(dir=tmp_path))
+    for name in ("ours.db", "theirs.db"):
+        shutil.copy(template, here / name)
+    with (
+        scripted(here / "ours.db", lambda prompt: "no idea", Clock()) as memory,
+        Memory.open(here / "theirs.db", clock=Clock()) as plain,
+    ):
+        for batch in batches:
+            ours, theirs = memory.store_many(batch), plain.store_many(batch)
+            assert [each.action for each in ours] == [each.action for each in theirs]
+        assert shape(memory) == shape(plain)
+
+
+def shape(memory: Memory) -> list[tuple]:
+    """What is believed, without the ids that the rules give themselves."""
+    with memory.storage.reader() as reader:
+        claims = reader.claims(each.pk for each in reader.in_scope(memory.scope))
+    found = [
+        (each.text, each.since, each.status, each.confidence, each.valid_to or 0, each.support_count)
+        for each in claims.values()
+    ]
+    return sorted(found)
 
 
 def test_a_failing_model_is_told(path):
