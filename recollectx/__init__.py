@@ -24,6 +24,7 @@ from recollectx.query import ALL_SCOPES, Hit, Query, Recall, Weights
 from recollectx.state import AgentState
 from recollectx.storage.memory_store import MemoryStore
 from recollectx.traces import Trace, TraceExplanation
+from recollectx.updater import MemoryUpdater, UpdateResult
 from recollectx.what_if import Impact, Move, WhatIf
 
 __version__ = "1.0.0.dev1"
@@ -50,6 +51,7 @@ __all__ = [
     "LogOdds",
     "Memory",
     "MemoryStore",
+    "MemoryUpdater",
     "Move",
     "OpenDispute",
     "PropagationConfig",
@@ -63,6 +65,7 @@ __all__ = [
     "Trace",
     "TraceExplanation",
     "Undone",
+    "UpdateResult",
     "Weights",
     "WhatIf",
     "WriteDecision",

@@ -240,12 +240,14 @@ class WriteDecision:
     """What a decider makes of a new claim: an action, the known claim it is about, and edges to add.
 
     relations: (relation, id of a candidate) pairs; the new claim is the src of each edge.
+    content: other words for the target of an UPDATE, its object or summary; both versions stay in history.
     """
 
     action: Action
     reason: str
     target: str | None = None
     relations: tuple[tuple[str, str], ...] = ()
+    content: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,6 +255,7 @@ class WriteResult:
     """What came of one claim: the action, its canonical id (None if rejected or about no claim), the changes, and why.
 
     tx: the transaction that wrote it, as `Memory.undo` takes it; 0 if nothing was written.
+    calls, tokens: what models cost to decide on it; a question about several claims is told with one of them.
     """
 
     action: Action
@@ -260,6 +263,8 @@ class WriteResult:
     changes: tuple[Change, ...]
     reason: str
     tx: int = field(default=0, compare=False)
+    calls: int = field(default=0, compare=False)
+    tokens: int = field(default=0, compare=False)
 
 
 class Retracted(list[str]):

@@ -7,7 +7,7 @@ predicate that has one value at a time takes its place among the known values (v
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from recollectx.candidates import Candidate, says_the_same
 from recollectx.changes import (
@@ -22,9 +22,9 @@ from recollectx.changes import (
     Revise,
     WriteDecision,
 )
-from recollectx.claims import CURRENT, Basis, Claim, SemanticClaim, Status, assertion_of
+from recollectx.claims import CURRENT, Basis, Claim, EpisodicClaim, SemanticClaim, Status, assertion_of
 from recollectx.edges import Edge, Relation
-from recollectx.errors import InvalidSetting, NotFound
+from recollectx.errors import InvalidClaim, InvalidSetting, NotFound
 from recollectx.text import fold
 from recollectx.values import SAME, SUPERSEDED_BY, THEN, among_values
 
@@ -59,6 +59,29 @@ SINGLE_VALUED_PREFIXES = ("favorite ", "favourite ", "current ", "preferred ")
 
 Decider: TypeAlias = Callable[[Claim, Sequence[Candidate], float], WriteDecision]
 """(new claim, candidates, trust in the new claim's source) -> decision."""
+
+
+class Advice(Protocol):
+    """What was found out about some claims before the write lock was taken: a decider for them alone."""
+
+    def __call__(self, claim: Claim, candidates: Sequence[Candidate], trust: float) -> WriteDecision:
+        """The decision, given also the candidates that `shown` and `rewordings` ask for."""
+
+    def shown(self, claim: Claim) -> Collection[str]:
+        """Ids of further known claims that it may choose among."""
+
+    def rewordings(self, claim: Claim) -> Sequence[Claim]:
+        """Known claims as it would word them; claims that say the same are candidates too."""
+
+    def cost(self, claim: Claim) -> tuple[int, int]:
+        """Calls of models and tokens spent on a claim."""
+
+
+class Adviser(Protocol):
+    """A decider that takes its time: it is consulted once for several claims, before the write lock is taken."""
+
+    def consult(self, claims: Sequence[Claim]) -> Advice:
+        """What it makes of claims that are about to be stored."""
 
 
 class RuleDecider:
@@ -134,7 +157,7 @@ def changes_for(
             f"the decider named {sorted(named - set(known))[0]!r}, which is none of the claims it was shown"
         )
     if joins:
-        made = _join(decision.action, claim, known[str(decision.target)], span)
+        made = _join(decision, claim, known[str(decision.target)], span)
     else:
         made = [Assert(claim, assertion_of(claim, span))]
     return made + _related(decision, claim, known, now)
@@ -166,10 +189,19 @@ def _related(
     return changes
 
 
-def _join(action: Action, claim: Claim, candidate: Candidate, span: str | None) -> list[Change]:
+def with_content(known: Claim, content: str) -> Claim:
+    """`known` with another object or summary. Raises InvalidClaim if that cannot be stored."""
+    if isinstance(known, SemanticClaim):
+        return replace(known, object=content)
+    if isinstance(known, EpisodicClaim):
+        return replace(known, summary=content)
+    raise InvalidClaim(f"a {type(known).__name__} has no words to change")
+
+
+def _join(decision: WriteDecision, claim: Claim, candidate: Candidate, span: str | None) -> list[Change]:
     known = candidate.claim
     changes: list[Change] = []
-    if action == Action.UPDATE:
+    if decision.action == Action.UPDATE:
         back = candidate.withdrawn(claim.since) and known.status == Status.RETIRED
         changes.append(Reinforce(known.id, assertion_of(claim, span)))
         began = claim.since if claim.since < known.since else known.valid_from
@@ -186,6 +218,8 @@ def _join(action: Action, claim: Claim, candidate: Candidate, span: str | None) 
             status=known.status if back or known.status != Status.RETIRED else Status.ACTIVE,
             valid_from=began,
         )
+        if decision.content is not None:
+            united = with_content(united, decision.content)
         if united != known:
             changes.append(Revise(united))
         if back:

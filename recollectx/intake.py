@@ -1,18 +1,21 @@
 """Intake: the one way in for claims. Policy, then decider, then one transaction.
 
 Policies are asked before the write lock is taken; deciding happens inside it, so what a decider was shown is what
-its decision is carried out on.
+its decision is carried out on. A decider that takes its time is consulted before (`Adviser`), and its advice decides
+inside. Claims that come with a correction or a derivation are decided on by rule: somebody has said what they mean.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 from uuid import uuid4
 
+from recollectx.candidates import Candidate
 from recollectx.changes import Action, Change, Link, WriteDecision, WriteResult
 from recollectx.claims import CURRENT, Claim, SemanticClaim, Status
-from recollectx.deciding import Decider, RuleDecider, changes_for, checked
+from recollectx.deciding import Advice, Decider, RuleDecider, changes_for, checked
 from recollectx.edges import Edge, Relation
 from recollectx.errors import InvalidClaim
 from recollectx.policies.base import Decision, PolicyLike, decide, describe
@@ -53,19 +56,23 @@ class Intake:
         rules = decider if isinstance(decider, RuleDecider) else RuleDecider()
         self.retelling = Retelling(rules, storage.clock)
 
-    def store(self, claims: Sequence[Claim]) -> list[WriteResult]:
-        """Claims in order, all or none."""
+    def store(self, claims: Sequence[Claim], *, advice: Advice | None = None) -> list[WriteResult]:
+        """Claims in order, all or none. advice: on them; None asks for it."""
         refused = self._refused(claims)
         results: list[WriteResult] = []
-        plan = partial(self._writes, claims=claims, refused=refused, results=results)
-        self._apply(plan, claims, refused, results, cause="store")
+        if advice is None:
+            advice = self._consulted(_wanted(claims, refused))
+        plan = partial(self._writes, claims=claims, refused=refused, results=results, advice=advice)
+        self._apply(plan, claims, refused, results, cause="store", advice=advice)
         return results
 
     def planned(
         self, claims: Sequence[Claim], results: list[WriteResult]
     ) -> Callable[[Reader], Iterator[Change]]:
         """The plan by which `store` would store claims; what came of each is added to `results` as it runs."""
-        return partial(self._writes, claims=claims, refused=self._refused(claims), results=results)
+        refused = self._refused(claims)
+        advice = self._consulted(_wanted(claims, refused))
+        return partial(self._writes, claims=claims, refused=refused, results=results, advice=advice)
 
     def keep(self, readings: Sequence[Reading], scope: str, places: Mapping[str, int]) -> list[WriteResult]:
         """Turns with what was found in them, all or none; a turn that is known already is not read again.
@@ -75,6 +82,7 @@ class Intake:
         claims = list(claims_of(readings))
         refused = self._refused(claims)
         reasons = dict(zip((claim.id for claim in claims), refused, strict=True))
+        advice = self._consulted(self._unread(readings, reasons))
         results: list[WriteResult] = []
 
         def plan(reader: Reader) -> Iterator[Change]:
@@ -92,12 +100,13 @@ class Intake:
                     if heard.denied:
                         yield from self._take_back(reader, heard.claim, results)
                         continue
-                    yield from self._write(reader, heard.claim, reasons[heard.claim.id], heard.span, results)
+                    refusal = reasons[heard.claim.id]
+                    yield from self._write(reader, heard.claim, refusal, heard.span, results, advice=advice)
                     found = results[-1].claim_id
                     if turn is not None and found is not None:
                         yield Link(Edge(turn, found, Relation.DERIVES))
 
-        self._apply(plan, claims, refused, results, cause="remember")
+        self._apply(plan, claims, refused, results, cause="remember", advice=advice)
         return results
 
     def _take_back(self, reader: Reader, claim: Claim, results: list[WriteResult]) -> Iterator[Change]:
@@ -108,6 +117,27 @@ class Intake:
                 made: list[Change] = []
                 yield from _noted(self.retelling.taken_back(reader, found, claim.source), made)
                 results.append(WriteResult(Action.DELETE, found.id, tuple(made), "taken back by its source"))
+
+    def _consulted(self, claims: Iterable[Claim]) -> Advice | None:
+        """What the decider has to say beforehand, None if it decides on the spot."""
+        consult: Callable[[Sequence[Claim]], Advice] | None = getattr(self._decider, "consult", None)
+        return None if consult is None else consult(list(claims))
+
+    def _unread(self, readings: Sequence[Reading], reasons: Mapping[str, str | None]) -> Iterator[Claim]:
+        """What was found in turns that are not known yet and is not refused."""
+        with self._storage.reader() as reader:
+            for reading in readings:
+                if reading.episode is None or not self._is_known(reader, reading.episode):
+                    yield from (
+                        each.claim
+                        for each in reading.found
+                        if not each.denied and reasons[each.claim.id] is None
+                    )
+
+    def _is_known(self, reader: Reader, episode: Claim) -> bool:
+        shown = reader.candidates(episode.scope, episode)
+        decision = self._decider(episode, shown, reader.trust(episode.source, episode.scope))
+        return checked(decision).action == Action.NONE
 
     def exchange(self, claim: Claim, around: Around, *, cause: str, reason: str) -> WriteResult:
         """One claim with what must happen around it in the same transaction; nothing if it is refused.
@@ -150,8 +180,12 @@ class Intake:
         results: list[WriteResult],
         *,
         cause: str,
+        advice: Advice | None = None,
     ) -> None:
-        wanted = [claim for claim, reason in zip(claims, refused, strict=True) if reason is None]
+        wanted = _wanted(claims, refused)
+        if advice is not None:
+            reworded = [other for claim in wanted for other in advice.rewordings(claim)]
+            wanted = _once(wanted, reworded)
         vectors, fault = self._storage.vectors_for(wanted)
         seq = self._storage.apply(plan, cause=cause, vectors=vectors).seq
         results[:] = [each if each.action == Action.REJECT else replace(each, tx=seq) for each in results]
@@ -170,9 +204,10 @@ class Intake:
         claims: Sequence[Claim],
         refused: Sequence[str | None],
         results: list[WriteResult],
+        advice: Advice | None,
     ) -> Iterator[Change]:
         for claim, reason in zip(claims, refused, strict=True):
-            yield from self._write(reader, claim, reason, None, results)
+            yield from self._write(reader, claim, reason, None, results, advice=advice)
 
     def _has_rivals(self, claim: Claim) -> bool:
         """Whether other values of the same thing concern the decider; one that does not say is shown them."""
@@ -188,15 +223,20 @@ class Intake:
         results: list[WriteResult],
         *,
         around: Around | None = None,
+        advice: Advice | None = None,
     ) -> Iterator[Change]:
         if refusal is not None:
             results.append(WriteResult(Action.REJECT, None, (), refusal))
             return
         known = reader.resolve(claim.id)
+        calls, tokens = (0, 0) if advice is None else advice.cost(claim)
         if known is not None:
-            claim = _under_its_id(reader, known, claim)
+            claim, advice = _under_its_id(reader, known, claim), None
         candidates = reader.candidates(claim.scope, claim, rivals=self._has_rivals(claim))
-        decision = checked(self._decider(claim, candidates, reader.trust(claim.source, claim.scope)))
+        if advice is not None:
+            candidates = _and_shown(reader, claim, candidates, advice)
+        decider: Decider = self._decider if advice is None else advice
+        decision = checked(decider(claim, candidates, reader.trust(claim.source, claim.scope)))
         decision = undisputed(reader, decision if around is None else around.amend(decision))
         if known is not None:
             claim = replace(claim, id=_id_for(reader, known, decision))
@@ -210,7 +250,31 @@ class Intake:
         yield from changes
         yield from self.retelling.after(reader, decision, claim, candidates)
         target = decision.target if decision.action in (Action.UPDATE, Action.NONE) else claim.id
-        results.append(WriteResult(decision.action, target, tuple(changes), decision.reason))
+        made = tuple(changes)
+        results.append(
+            WriteResult(decision.action, target, made, decision.reason, calls=calls, tokens=tokens)
+        )
+
+
+def _wanted(claims: Sequence[Claim], refused: Sequence[str | None]) -> list[Claim]:
+    return [claim for claim, reason in zip(claims, refused, strict=True) if reason is None]
+
+
+def _once(claims: Sequence[Claim], reworded: Sequence[Claim]) -> list[Claim]:
+    """The claims, and those reworded that have no other words here: vectors go by id."""
+    ids = Counter(claim.id for claim in (*claims, *reworded))
+    return [*claims, *(claim for claim in reworded if ids[claim.id] == 1)]
+
+
+def _and_shown(
+    reader: Reader, claim: Claim, candidates: Sequence[Candidate], advice: Advice
+) -> list[Candidate]:
+    """The candidates with those that the advice may choose, or must not say the same as."""
+    known = [reader.resolve(claim_id) for claim_id in advice.shown(claim)]
+    found = [*candidates, *reader.as_candidates(claim.scope, [each.pk for each in known if each is not None])]
+    for other in advice.rewordings(claim):
+        found += reader.candidates(claim.scope, other, rivals=False)
+    return list({each.claim.id: each for each in found}.values())
 
 
 def _under_its_id(reader: Reader, known: Identity, claim: Claim) -> Claim:

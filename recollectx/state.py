@@ -1,6 +1,6 @@
 """AgentState: what an agent keeps in mind between its steps, as free attributes; nothing of it is stored."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 
@@ -42,9 +42,9 @@ class AgentState:
         """The attributes as they are now; adding to the copy leaves the state alone."""
         return dict(self._values)
 
-    def update(self, data: Mapping[str, Any]) -> None:
-        """Set an attribute for each item."""
-        for name, value in data.items():
+    def update(self, data: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
+        """Set an attribute for each item, or pair of a name and a value."""
+        for name, value in dict(data).items():
             setattr(self, name, value)
 
     def clear(self) -> None:

@@ -2,10 +2,11 @@
 
 Each docstring says what 0.2.7 did, so why the test would fail there. Left for later, because they need vectors:
 w01 (vectors gone after a restart), w02 (a kill between row and vector), w03 (embedder errors swallowed), w04 (dead
-vectors hide live ones), w35 (everything embedded again per call) and the two extras whose clients are dead. Because
-they need a model: w22 (an update drops evidence), w23 (a made-up delete target), w24 (unknown actions lose the claim),
-w25 (one odd item fails the batch), w36 (agents share a global memory), w37 (answers taken for "not found"). The parts of
-w22 and w23 that the rule decider shares are tested here.
+vectors hide live ones) and the two extras whose clients are dead. Because they need a model: w25 (one odd item fails the
+batch), w36 (agents share a global memory), w37 (answers taken for "not found"). Those of the updater are tested with it:
+w22 (an update drops evidence), w23 (a made-up delete target), w24 (unknown actions lose the claim) in test_updater.py and
+test_bad_replies.py, w35 (everything embedded again per call) in test_deduplication.py. The parts of w22 and w23 that the
+rule decider shares are tested here.
 """
 
 import sqlite3

@@ -379,6 +379,11 @@ class TestAgentState:
         with pytest.raises(AttributeError, match="clear"):
             AgentState().update({"clear": 1})
 
+    def test_update_takes_pairs_too(self):
+        state = AgentState()
+        state.update([("goal", "rest")])
+        assert state.goal == "rest"
+
     def test_it_can_be_copied_and_pickled(self):
         state = AgentState()
         state.goal = "rest"

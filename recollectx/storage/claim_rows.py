@@ -46,7 +46,7 @@ class ClaimRows(Rows):
         model: int | None = None,
     ) -> None:
         super().__init__(conn, clock=clock)
-        self._vectors = vectors or {}
+        self._vectors = dict(vectors or {})
         self._model = model
         self._model_held: tuple[int | None, str | None] = (self.head.model_since, self.head.model)
         self._dimension: int | None = None
@@ -72,7 +72,8 @@ class ClaimRows(Rows):
             tokens=" ".join(tokens(claim.text)),
         )
         if claim.id in self._vectors:
-            self._vector(text, self._vectors[claim.id])
+            # Of one wording only: the claim may be reworded in the same transaction.
+            self._vector(text, self._vectors.pop(claim.id))
         else:
             self.bare = True
         return text

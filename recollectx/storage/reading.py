@@ -425,6 +425,10 @@ class Reader:
         pks = [row.claim for row in self._rows(_SAID, said=said, since=since)]
         if rivals and key is not None:
             pks += [row.claim for row in self._rows(_RIVALS, slot=key, since=since)]
+        return self.as_candidates(scope, pks)
+
+    def as_candidates(self, scope: str, pks: Collection[int]) -> list[Candidate]:
+        """Those of these claims that are in `scope`, as candidates."""
         claims, assertions = self.claims(pks), self.assertions(pks)
         return [
             Candidate(
