@@ -22,11 +22,11 @@ from recollectx.claims import CURRENT, Claim, SemanticClaim
 from recollectx.errors import InvalidQuery
 from recollectx.passages import length, places, sentences
 from recollectx.query import Hit, Recall
-from recollectx.text import fold, fold_claim, query_tokens, tokens
+from recollectx.text import fold_claim, query_tokens, tokens
 
 ECHO = "it repeats what the memory had shown"
 SHORTEST = 3
-"""Words of a passage that counts as repeated inside a longer text; a shorter one may be there by chance."""
+"""Words of a passage that counts as repeated inside a longer text; a shorter one may stand there by chance."""
 TOGETHER = 2
 _NEGATIONS = """
     no not never none nothing dont doesnt didnt isnt arent wasnt werent wont cant nicht kein keine nie pas jamais
@@ -117,8 +117,9 @@ class Shown:
         """`text`, character for character, with what it repeats word for word blanked."""
         quoted: set[tuple[int, int]] = set()
         again: set[tuple[int, int]] = set()
-        for passage in self.passages:
-            if length(passage.text) >= SHORTEST or fold(passage.text) == fold(text):
+        whole = length(text)
+        for passage in dict.fromkeys(self.passages):
+            if length(passage.text) >= min(SHORTEST, whole):
                 (again if passage.said_by == speaker else quoted).update(places(passage.text, text))
         if quoted or len(again) >= TOGETHER:
             quoted |= again

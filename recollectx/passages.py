@@ -24,11 +24,12 @@ def places(passage: str, text: str) -> Iterator[tuple[int, int]]:
     """Begin and end of each place in `text` where the words of `passage` stand in this order, not overlapping."""
     sought, _ = _words(passage)
     held, spans = _words(text)
-    at = held.find(sought) if sought != _GAP else -1
+    size = sought.count(_GAP) - 1
+    at = held.find(sought) if size else -1
+    seen = first = 0
     while at >= 0:
-        first = held.count(_GAP, 0, at)
-        last = first + sought.count(_GAP) - 2
-        yield spans[first][0], spans[last][1]
+        first, seen = first + held.count(_GAP, seen, at), at
+        yield spans[first][0], spans[first + size - 1][1]
         at = held.find(sought, at + len(sought) - 1)
 
 
