@@ -210,8 +210,14 @@ class Memory:
                 extractor=self.extractor,
                 next_position=places,
                 shown=seen,
+                known=self._has_heard,
             )
         return Remembered(self._intake().keep(taken.readings, scope, places), taken.extraction)
+
+    def _has_heard(self, turn: EpisodicClaim) -> bool:
+        with self.storage.reader() as reader:
+            held = reader.candidates(turn.scope, turn, rivals=False)
+            return any(turn.source in each.sources and each.stands() for each in held)
 
     def _place(self, claim: Claim) -> Claim:
         if not isinstance(claim, SemanticClaim | EpisodicClaim):

@@ -6,7 +6,7 @@ the words that say it. A plain text in which nothing is found is kept as a fact 
 
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -120,8 +120,12 @@ def read_messages(
     extractor: Extractor | None,
     next_position: Mapping[str, int],
     shown: Shown,
+    known: Callable[[EpisodicClaim], bool],
 ) -> Readings:
-    """Turns in order. next_position: where a session goes on, for turns that do not say their place."""
+    """Turns in order. next_position: where a session goes on, for turns that do not say their place.
+
+    known: whether a turn is held already; an extractor that costs money is not asked about it.
+    """
     own_session = f"session-{uuid.uuid4()}"
     places: Counter[str] = Counter(next_position)
     said: list[tuple[Turn, EpisodicClaim, bool]] = []
@@ -140,10 +144,15 @@ def read_messages(
             raise TranscriptError(f"{where}: {error}") from None
         places[session] = place + 1
         said.append((turn, episode, position is not None))
-    extraction = read_turns(extractor, [turn for turn, _, _ in said], shown)
+    costs = hasattr(extractor, "read")
+    new = [
+        at for at, (_, episode, own_place) in enumerate(said) if not (costs and own_place and known(episode))
+    ]
+    extraction = read_turns(extractor, [said[at][0] for at in new], shown)
+    findings = dict(zip(new, extraction.findings, strict=True))
     readings = tuple(
-        Reading(episode, _heard(found, str(episode.source), scope), own_place=own_place)
-        for (_, episode, own_place), found in zip(said, extraction.findings, strict=True)
+        Reading(episode, _heard(findings.get(at, ()), str(episode.source), scope), own_place=own_place)
+        for at, (_, episode, own_place) in enumerate(said)
     )
     return Readings(readings, extraction)
 

@@ -370,6 +370,20 @@ def test_a_machines_text_makes_no_claim_and_no_call():
     assert llm.asked == []
 
 
+def test_a_turn_that_is_held_already_is_not_paid_for_again(memory):
+    talk = [{"role": "user", "content": TALK, "session": "s", "position": 0, "time": MONDAY}]
+    first = remembered(memory, ScriptedProvider([reply(GHENT)]), talk)
+    talk.append({"role": "user", "content": "I keep bees", "session": "s", "position": 1, "time": MONDAY})
+    llm = ScriptedProvider([reply(BEES)])
+    again = remembered(memory, llm, talk)
+    assert (first.usage.calls, again.usage.calls, len(llm.asked)) == (1, 1, 1)
+    assert TALK not in llm.asked[0].prompt
+    assert [each.action for each in again] == ["NONE", "ADD", "ADD"]
+    assert facts(memory) == ["user keeps bees", "user lives in Ghent"]
+    memory.forget(first[0].claim_id)
+    assert remembered(memory, ScriptedProvider([reply(GHENT)]), talk[:1]).usage.calls == 1
+
+
 # -- bad replies -----------------------------------------------------------------------------------------------
 
 
