@@ -1,6 +1,6 @@
 """How good recall is on conversations shaped like LoCoMo's, stage by stage, beside plain FTS5.
 
-    python benchmarks/recall_quality.py DATA.json [--embedder local] [--out FOLDER] [--fixed]
+    python benchmarks/recall_quality.py DATA.json [--embedder local] [--token-vectors] [--out FOLDER] [--fixed]
 
 Every conversation is ingested by the command line into a memory of its own and asked its questions of categories 1-4
 that name the turns which hold the answer. Recall@k is the share of those turns among the first k episodes. Printed:
@@ -9,7 +9,8 @@ on the same turns; then the weights chosen leave-one-conversation-out, which mea
 with the weights of GRID that were best on all the others; each with the paired difference to FTS5 and its 95 %
 bootstrap interval over questions.
 
---embedder: as Memory.open takes it; none leaves vectors out.  --fixed: without the choice of weights, which takes long.
+--embedder: as Memory.open takes it; none leaves vectors out.  --token-vectors: compare the first hits word by word, if
+the embedder can (sentence-transformers).  --fixed: without the choice of weights, which takes long.
 Writes everything, question by question, to FOLDER/recall_quality.json.
 """
 
@@ -17,6 +18,7 @@ import argparse
 import itertools
 import json
 import statistics
+import subprocess
 import sys
 import tempfile
 from dataclasses import asdict, replace
@@ -40,6 +42,7 @@ STAGES = {
     "without session": replace(DEFAULT, session=0),
     "without speaker": replace(DEFAULT, speaker=0),
     "without date": replace(DEFAULT, date=0),
+    "without token vectors": replace(DEFAULT, tokens=0),
     "without words": replace(DEFAULT, keyword=0),
     "words alone": replace(DEFAULT, dense=0),
     "words alone, bare": Weights(dense=0, neighbours=0, session=0, speaker=0, date=0),
@@ -132,6 +135,7 @@ def main() -> None:
     )
     parser.add_argument("data", type=Path)
     parser.add_argument("--embedder", default="local")
+    parser.add_argument("--token-vectors", action="store_true")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results"))
     parser.add_argument("--fixed", action="store_true")
     options = parser.parse_args()
@@ -145,6 +149,11 @@ def main() -> None:
         for transcript in sorted(folder.glob("*.jsonl")):
             database = folder / f"{transcript.stem}.db"
             ingest(transcript, database, options.embedder)
+            if options.token_vectors:
+                command = ["reembed", "--embedder", options.embedder, "--token-vectors"]
+                subprocess.run(
+                    [sys.executable, "-m", "recollectx", "--db", str(database), *command], check=True
+                )
             memory = Memory.open(database, embedder=embedder)
             questions = json.loads((folder / f"{transcript.stem}.questions.json").read_text())
             asked.append(Asked(transcript.stem, memory, questions))
@@ -153,7 +162,10 @@ def main() -> None:
         )
         report["plain FTS5"] = figures(asked, [each.plain for each in asked])
         print(line("plain FTS5", report["plain FTS5"]))
-        for name, weights in STAGES.items():
+        stages = {
+            name: weights for name, weights in STAGES.items() if options.token_vectors or weights.tokens
+        }
+        for name, weights in stages.items():
             report[name] = figures(asked, [each.found(weights) for each in asked])
             print(line(name, report[name]), flush=True)
         if not options.fixed:

@@ -2,7 +2,8 @@
 
 An outcome is a confirmation (`Memory.confirm`), or a correction: the claim lost a dispute and is still out of use, or
 another claim corrects it. What was superseded was true once, what was forgotten or retracted may have been true, so
-none of these is an outcome. Each claim counts once, by its latest outcome, with the confidence it had just before.
+none of these is an outcome, and neither is what was undone. Each claim counts once, by its latest outcome, with the
+confidence it had just before.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,7 +21,7 @@ from recollectx.errors import InvalidClaim
 from recollectx.reach import find
 from recollectx.storage.memory_store import MemoryStore
 from recollectx.storage.reading import Reader
-from recollectx.storage.undoing import taken_back
+from recollectx.storage.transactions import taken_back
 
 FEWEST = 20
 BINS = 5

@@ -3,7 +3,7 @@
 Rules return changes, `MemoryStore.apply` makes them; nothing else writes. Claims are named by id.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeAlias
@@ -137,10 +137,15 @@ class Configure:
 
 @dataclass(frozen=True, slots=True)
 class Embed:
-    """The vector of a wording, named by its key in rx_texts; float32, any length but that of the others is refused."""
+    """The vector of a wording, named by its key in rx_texts, or those of its tokens.
+
+    vector: float32, any length but that of the others is refused.  tokens: int8, shape (tokens, width); kept for a
+    wording that has its vector.
+    """
 
     text: int
-    vector: Any
+    vector: Any = None
+    tokens: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +195,7 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Untrace:
-    """Remove every recorded answer of a scope for good."""
+    """Remove for good what a scope holds beside its claims: recorded answers, and whom it trusted how far."""
 
     scope: str
 
@@ -245,7 +250,7 @@ class WriteDecision:
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """What came of one claim: the action, its canonical id (None if rejected), the changes, and why.
+    """What came of one claim: the action, its canonical id (None if rejected or about no claim), the changes, and why.
 
     tx: the transaction that wrote it, as `Memory.undo` takes it; 0 if nothing was written.
     """
@@ -255,6 +260,14 @@ class WriteResult:
     changes: tuple[Change, ...]
     reason: str
     tx: int = field(default=0, compare=False)
+
+
+class Retracted(list[str]):
+    """Ids of the claims that a source took back. tx: the transaction, as `Memory.undo` takes it; 0 if there were none."""
+
+    def __init__(self, ids: Iterable[str], tx: int) -> None:
+        super().__init__(ids)
+        self.tx = tx
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,10 +289,13 @@ class EraseReceipt:
     """What an erasure removed: ids, rows, when (seconds since 1970 UTC); never content.
 
     pending: a reader still holds old pages of the file, or an index outside still holds the vectors; both are tried
-    again with the next writes and questions.
+    again with the next writes and questions, and the file also at closing and by `recollectx doctor`.  cut: ids of claims that stay, without what they quoted.  answers: how
+    many recorded answers lost their words.
     """
 
     ids: tuple[str, ...]
     rows: int
     at: float
     pending: bool
+    cut: tuple[str, ...] = ()
+    answers: int = 0

@@ -94,6 +94,8 @@ def check_text(value: object, name: str, limit: int = MAX_NAME, *, blank: bool =
 
 def check_unit(value: object, name: str) -> float:
     """`value` as a float in [0, 1]; InvalidClaim for anything else, NaN and infinities included."""
+    if type(value) is float and 0 <= value <= 1:
+        return value
     number = math.nan
     if isinstance(value, Real) and not isinstance(value, bool):
         with suppress(OverflowError):

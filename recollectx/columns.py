@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollectx.postings import Postings, numbering
+from recollectx.sketch import Sketch
 from recollectx.text import tokens
 from recollectx.turns import Turns
 
@@ -43,6 +44,7 @@ _COLUMNS: dict[str, type[np.generic]] = {
 _ENTRY_BYTES = 150
 """An estimate for nbytes: one dict entry with a small value."""
 _MICROS = 1e6
+SKETCH_FROM = 150_000
 
 
 class Row(NamedTuple):
@@ -77,9 +79,12 @@ class Columns:
     labels: for each column of names, the number that stands for each.
     metadata: of the rows that have any, as JSON.  turns: what the numbers in "turn" stand for.
     named: the sources whose name has a word.
+    sketch_from: from so many rows on cosines are found by a Sketch. An exact scan of 100,000 rows of 384 numbers takes
+    12 ms of one core, and grows with them.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, sketch_from: int = SKETCH_FROM) -> None:
+        self._sketch_from = sketch_from
         self.labels: dict[str, defaultdict[str | None, int]] = {
             name: numbering({}) for name in ("type", "category", "status", "session")
         }
@@ -96,6 +101,7 @@ class Columns:
         self.named: dict[str, set[str]] = {}
         self._row_of: dict[int, int] = {}
         self._words, self._entities, self._sources = Postings(), Postings(), Postings()
+        self._sketch: Sketch | None = None
 
     def __len__(self) -> int:
         return len(self._row_of)
@@ -104,6 +110,7 @@ class Columns:
     def nbytes(self) -> int:
         """About how much memory the rows take, in bytes."""
         columns = sum(column.nbytes for column in self.column.values())
+        columns += 0 if self._sketch is None else self._sketch.nbytes
         lists = sum(each.nbytes for each in (self._words, self._entities, self._sources))
         return (
             columns
@@ -209,6 +216,18 @@ class Columns:
             self.column["vector"] = np.zeros((len(self.column["claim"]), directions.shape[1]), np.float32)
         self.column["vector"][rows] = directions
         self.column["embedded"][rows] = True
+        if self._sketch is not None:
+            self._sketch.put(rows, directions)
+
+    def cosines(self, vector: Vector) -> Vector:
+        """Of every row with a vector; 0 for a row that has none. Raises ValueError as `put` does."""
+        matrix, direction = self.column["vector"][: self.used], self.direction(vector)
+        if self._sketch is None and self.used >= self._sketch_from:
+            self._sketch = Sketch(matrix)
+        if self._sketch is not None:
+            return self._sketch.cosines(matrix, direction)
+        found: Vector = matrix @ direction
+        return found
 
     def drop(self, claim: int) -> None:
         """Takes the claim's row out; nothing happens if there is none."""

@@ -27,20 +27,28 @@ from recollectx.claims import CURRENT, Basis, Claim, EpisodicClaim, SemanticClai
 from recollectx.deciding import Decider, RuleDecider
 from recollectx.edges import Edge, Relation
 from recollectx.errors import InvalidClaim, InvalidQuery, ScopeError
-from recollectx.instants import from_micros
+from recollectx.instants import from_micros, iso
 from recollectx.intake import Around, Intake
 from recollectx.reach import find
 from recollectx.storage.memory_store import MemoryStore
 from recollectx.storage.reading import Identity, Reader
-from recollectx.storage.undoing import cause_of, claims_of, scopes_of
+from recollectx.storage.reasons import REASON
+from recollectx.storage.transactions import cause_of, claims_of, scopes_of
 
-REASON = "correction_reason"
+LAST = 2**63 - 1
+"""No transaction has a greater number."""
 
 
-def reworded(old: Claim, text: str, *, now: float, since: float) -> Claim:
-    """`old` with another object or summary, as a new claim that holds from `since` on."""
+def reworded(old: Claim, text: str, *, source: str | None, now: float, since: float) -> Claim:
+    """`old` with another object or summary, as a new claim of `source` that holds from `since` on.
+
+    Whoever said the old one did not say this, and what was quoted for it is no evidence for this.
+    """
     fresh: dict[str, Any] = {
         "id": str(uuid4()),
+        "source": source,
+        "evidence": (),
+        "metadata": {name: value for name, value in old.metadata.items() if name != REASON},
         "confidence": old.confidence if old.prior is None else old.prior,
         "created_at": now,
         "last_reinforced_at": now,
@@ -108,13 +116,11 @@ class Correcting:
         self._decider = decider if isinstance(decider, RuleDecider) else RuleDecider()
         self._place = place
 
-    def correct(self, old_id: str, new: Claim | str, reason: str) -> WriteResult:
+    def correct(self, old_id: str, new: Claim | str, reason: str, source: str | None) -> WriteResult:
         """See Memory.correct."""
         old = self._old(old_id, "correct")
-        if isinstance(new, str):
-            new = reworded(old, new, now=self._storage.clock(), since=old.since)
-            new = replace(new, valid_to=self._stated_end(old_id))
-        new = self._place(new)
+        until = self._stated_end(old_id) if isinstance(new, str) else None
+        new = self._new(old, new, source=source, since=old.since, until=until)
         if reason:
             check_text(reason, "reason", 100_000)
             new = replace(new, metadata={**new.metadata, REASON: reason})
@@ -135,14 +141,10 @@ class Correcting:
         around = Around(before, after, lambda decision: _without(decision, places.known() | {old.id}))
         return self._intake.exchange(new, around, cause="correct", reason=f"corrects {old.id}")
 
-    def supersede(self, old_id: str, new: Claim | str, at: float | None) -> WriteResult:
+    def supersede(self, old_id: str, new: Claim | str, at: float | None, source: str | None) -> WriteResult:
         """See Memory.supersede. at: seconds since 1970 UTC."""
         old = self._old(old_id, "supersede")
-        if isinstance(new, str):
-            now = self._storage.clock()
-            new = reworded(old, new, now=now, since=now if at is None else at)
-            new = replace(new, valid_to=None, evidence=())
-        new = self._place(new)
+        new = self._new(old, new, source=source, since=at, until=None)
         if at is not None and new.valid_from is None:
             new = replace(new, valid_from=at)
         ends = new.since if at is None else at
@@ -152,7 +154,7 @@ class Correcting:
             _differs(present, new)
             if ends < present.since:
                 raise InvalidClaim(
-                    f"claim {present.id} begins at {present.since}, it cannot end before that, at {ends}; "
+                    f"claim {present.id} begins at {iso(present.since)}, it cannot end before that, at {iso(ends)}; "
                     "if it was never true, correct it"
                 )
             yield from ()
@@ -162,6 +164,20 @@ class Correcting:
 
         around = Around(before, after, lambda decision: _without(decision, {old.id}))
         return self._intake.exchange(new, around, cause="supersede", reason=f"supersedes {old.id}")
+
+    def _new(
+        self, old: Claim, new: Claim | str, *, source: str | None, since: float | None, until: float | None
+    ) -> Claim:
+        """The claim that takes the place of `old`; a text holds from `since` (None: now) to `until`."""
+        if isinstance(new, str):
+            now = self._storage.clock()
+            if source is not None:
+                check_text(source, "source")
+            made = reworded(old, new, source=source, now=now, since=now if since is None else since)
+            return self._place(replace(made, valid_to=until))
+        if source is not None:
+            raise InvalidClaim(f"source={source!r} is whose word a text is; a whole claim states its own")
+        return self._place(new)
 
     def restore(self, claim_id: str) -> WriteResult:
         """See Memory.restore."""
@@ -214,22 +230,22 @@ class Correcting:
 
     def undo(self, tx: int) -> Undone:
         """See Memory.undo."""
-        if isinstance(tx, bool) or not isinstance(tx, int) or tx < 1:
-            raise InvalidQuery(f"undo takes the number of a transaction, got {tx!r}")
+        if isinstance(tx, bool) or not isinstance(tx, int) or not 1 <= tx <= LAST:
+            raise InvalidQuery(f"undo takes the number of a transaction, from 1 to {LAST}, got {tx!r}")
         told: list[str] = []
 
         def plan(reader: Reader) -> Iterator[Change]:
             foreign = scopes_of(reader.conn, tx) - {self._scope}
             if foreign:
                 raise ScopeError(
-                    f"transaction {tx} wrote to scope {min(foreign)!r}; take it back from a Memory of that scope"
+                    f"transaction {tx} acted on scope {min(foreign)!r}; take it back from a Memory of that scope"
                 )
             told.append(cause_of(reader.conn, tx))
             yield Undo(tx)
 
         done = self._storage.apply(plan, cause=f"undo {tx}")
         with self._storage.reader() as reader:
-            return Undone(tx, told[0], done.seq, tuple(claims_of(reader.conn, done.seq)))
+            return Undone(tx, told[0], done.seq, tuple(claims_of(reader.conn, done.seq, self._scope)))
 
     def _stated_end(self, claim_id: str) -> float | None:
         with self._storage.reader() as reader:

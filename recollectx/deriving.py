@@ -1,7 +1,7 @@
 """Deriving: a claim that stands on other claims, and falls and rises with them."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from recollectx.changes import Alias, Change, Link, Restore, WriteDecision, WriteResult
@@ -18,8 +18,10 @@ def derive(
     intake: Intake, scope: str, claim: Claim, premises: Sequence[str], *, strength: float, name: str | None
 ) -> WriteResult:
     """See Memory.derive."""
-    if isinstance(premises, str) or not premises:
-        raise InvalidClaim("derive takes the ids of one or more premises, in a list")
+    if isinstance(premises, str) or not isinstance(premises, Collection) or not premises:
+        raise InvalidClaim(f"derive takes the ids of one or more premises, in a list, got {premises!r}")
+    for premise in premises:
+        check_text(premise, "premise")
     if name is not None:
         check_text(name, "name")
     claim = replace(claim, basis=Basis.DERIVED, confidence=claim.confidence or UNSAID)

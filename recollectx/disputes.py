@@ -7,7 +7,7 @@ Closing one puts the loser out of use, reversibly; then it weighs nothing on the
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sqlalchemy import bindparam, or_, select
+from sqlalchemy import bindparam, select
 from sqlalchemy.orm import aliased
 
 from recollectx.changes import Action, Change, Resolve, WriteResult
@@ -16,7 +16,9 @@ from recollectx.db.tables import ClaimRow, EdgeRow, RevisionRow, Tx
 from recollectx.doubt import disputed, gap
 from recollectx.edges import Relation
 from recollectx.errors import InvalidClaim, InvalidQuery
+from recollectx.filters import holds
 from recollectx.instants import from_micros
+from recollectx.query import Query
 from recollectx.reach import find
 from recollectx.storage.memory_store import MemoryStore
 from recollectx.storage.reading import Reader
@@ -41,11 +43,12 @@ _PAIRS = (
         _DstNow.status.in_(sorted(CURRENT)),
         _Dst.scope == bindparam("scope"),
         _Src.scope.in_((bindparam("scope"), GLOBAL)),
-        or_(_SrcNow.valid_to.is_(None), _SrcNow.valid_to > bindparam("now")),
-        or_(_DstNow.valid_to.is_(None), _DstNow.valid_to > bindparam("now")),
     )
     .order_by(EdgeRow.pk)
 )
+
+
+_ANYTHING = Query()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +66,13 @@ class OpenDispute:
 
 def queue(reader: Reader, scope: str, now: float) -> list[OpenDispute]:
     """The open disputes of a scope, the most even first, then the oldest. now: seconds since 1970 UTC."""
-    rows = reader.conn.execute(_PAIRS, {"scope": scope, "now": round(now * 1e6)}).all()
+    rows = reader.conn.execute(_PAIRS, {"scope": scope}).all()
     claims = reader.claims(pk for row in rows for pk in (row.src, row.dst))
     found: dict[frozenset[int], OpenDispute] = {}
     for row in rows:
         one, other = sorted((claims[row.dst], claims[row.src]), key=lambda each: -each.confidence)
-        if disputed(one.confidence, other.confidence):
+        current = holds(one, _ANYTHING, now) and holds(other, _ANYTHING, now)
+        if current and disputed(one.confidence, other.confidence):
             apart = gap(one.confidence, other.confidence)
             found.setdefault(
                 frozenset((row.src, row.dst)), OpenDispute(one, other, from_micros(row.at), apart)

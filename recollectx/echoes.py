@@ -6,8 +6,8 @@ was shown, a claim counts only by words that are not from there:
 - What a machine says is an echo if one shown passage holds all telling words of the object (or of the summary).
 - A person's words are their own, but for passages that repeat what was shown word for word: those are a quotation. The
   person's own earlier words are one only where two of them stand together, for a single sentence may be said again.
-- A claim of a person is an echo if a telling word of its object is not among their own words but was shown; and if it
-  is a shown claim over again and no word of its predicate is theirs.
+- A claim of a person is an echo if a telling word of its object is not among their own words but was shown. What a model
+  makes of their words is one also if it is a shown claim over again and no word of its predicate is theirs.
 
 Telling words are compared as search tokens, so an inflection does not make a word another one.
 """
@@ -141,12 +141,14 @@ class Shown:
         said = claim.object if isinstance(claim, SemanticClaim) else claim.text
         if machine:
             return self.hold(said)
-        if any(self.words.holds(token) for token in own.missing(said)):
-            return True
+        return any(self.words.holds(token) for token in own.missing(said))
+
+    def retold(self, claim: Claim, own: Words) -> bool:
+        """Whether `claim` is a shown one over again, and what it says of its object is not in `own`."""
         if not isinstance(claim, SemanticClaim) or fold_claim(claim) not in self.claims:
             return False
-        predicate = query_tokens(claim.predicate.replace("_", " "))
-        return len(own.missing(" ".join(predicate))) == len(predicate)
+        predicate = claim.predicate.replace("_", " ")
+        return len(own.missing(predicate)) == len(query_tokens(predicate))
 
 
 NOTHING = Shown()

@@ -65,5 +65,6 @@ def deep(reader: Reader, known: Identity, max_depth: int) -> ExplanationResult:
         text = claims[pk].text
         return f"“{text if len(text) <= QUOTED else text[:QUOTED] + '…'}”"
 
-    accounts = balances(claims, StoredGraph(reader, onto=claims), reader.rule() or LogOdds(), tell)
+    graph = StoredGraph(reader, onto=claims, bearing=found.bearing)
+    accounts = balances(claims, graph, reader.rule() or LogOdds(), tell)
     return lay_out(known.pk, found, claims, accounts)

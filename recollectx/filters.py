@@ -51,6 +51,7 @@ def holds(claim: Claim, query: Query, now: float) -> bool:
     ends = math.inf if claim.valid_to is None else claim.valid_to
     if query.valid_at is not None:
         return claim.since <= query.valid_at < ends
+    # One that states no start is known from the moment it is stored, whatever that says of its age.
     begun = claim.since <= now or claim.since == claim.created_at
     return query.status is not None or (begun and ends > now)
 

@@ -6,29 +6,26 @@ was nothing.
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from recollectx.claims import GLOBAL, Claim, Status
+from recollectx.claims import Claim, Status
+from recollectx.comparing import ClaimChange, Diff, EdgeChange, bears, compare
 from recollectx.edges import Edge
 from recollectx.errors import InvalidQuery
 from recollectx.filters import holds
 from recollectx.instants import Instant, to_seconds
 from recollectx.propagation import ConfidenceChangeEvent
-from recollectx.query import MAX_K, AllScopes, Query
+from recollectx.query import AllScopes, Query, check_count
 from recollectx.reach import find
 from recollectx.storage.chronicle import (
     Cause,
-    EdgeChange,
     Event,
     Stand,
     Version,
-    edge_changes,
     happened,
     page,
-    ran_out,
     stands,
-    touched,
     versions,
 )
 from recollectx.storage.journal import events, first_confidence
@@ -58,45 +55,6 @@ class Snapshot:
 
     def __len__(self) -> int:
         return len(self.claims)
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimChange:
-    """A claim at two moments: None where it was not yet there.
-
-    fields: what differs, each with the value before and after; confidence and status are fields.
-    causes: the transactions that did it, oldest first; none where it only ran out, or began to hold, with time.
-    """
-
-    before: Claim | None
-    after: Claim | None
-    fields: Mapping[str, tuple[Any, Any]]
-    causes: tuple[Cause, ...]
-
-    @property
-    def claim(self) -> Claim:
-        """The claim as it was last."""
-        found = self.after or self.before
-        assert found is not None
-        return found
-
-
-@dataclass(frozen=True, slots=True)
-class Diff:
-    """What differs between the snapshots of two moments.
-
-    added, removed: claims that only the later, or only the earlier one shows; a removed one was forgotten, superseded
-    or otherwise out of use, its `after` says which.  changed: claims in both that read differently.
-    """
-
-    added: tuple[ClaimChange, ...] = ()
-    removed: tuple[ClaimChange, ...] = ()
-    changed: tuple[ClaimChange, ...] = ()
-    edges_added: tuple[EdgeChange, ...] = ()
-    edges_removed: tuple[EdgeChange, ...] = ()
-
-    def __bool__(self) -> bool:
-        return any(getattr(self, each.name) for each in fields(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +92,9 @@ class History:
     def snapshot(
         self,
         as_of: Instant,
-        *,
         scope: Scopes = None,
         valid_at: Instant | None = None,
+        *,
         status: Statuses = None,
     ) -> Snapshot:
         """What was believed then: the claims that `retrieve(as_of=...)` gives, and the edges between them.
@@ -185,10 +143,9 @@ class History:
     def timeline(self, entity: str | None = None, limit: int = 100, *, scope: Scopes = None) -> list[Event]:
         """The last `limit` events, newest first in the order of writing: asserted, revised, superseded, linked, ...
 
-        entity: only events of claims that named it then; letter case does not matter.
+        entity: only events of claims that named it then, or that it was the subject of; letter case does not matter.
         """
-        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_K:
-            raise InvalidQuery(f"limit must be a whole number from 1 to {MAX_K:,}, got {limit!r}")
+        check_count(limit, "limit")
         if entity is not None and not isinstance(entity, str):
             raise InvalidQuery(f"entity must be a name, got {entity!r}")
         scopes = self._asked(None, scope).scopes
@@ -210,34 +167,13 @@ class History:
                 tuple(reversed(events(reader, known))),
             )
 
-    def diff(self, t1: Instant, t2: Instant, *, scope: Scopes = None) -> Diff:
+    def diff(self, t1: Instant, t2: Instant, scope: Scopes = None) -> Diff:
         """What changed from one moment to a later one, and why. Raises InvalidQuery if they are the other way round."""
         first, second = self._asked(t1, scope), self._asked(t2, scope)
-        start, end = _time(first), _time(second)
-        if start > end:
+        if _time(first) > _time(second):
             raise InvalidQuery("the first time is after the second; swap them")
         with self._storage.reader() as reader:
-            conn = reader.conn
-            after, last = seq_at(conn, start), seq_at(conn, end)
-            causes = touched(conn, first.scopes, after=after, last=last)
-            keys = set(causes) | ran_out(conn, first.scopes, after=start, last=end)
-            before = Reader(conn, seq=after).claims(keys)
-            later = Reader(conn, seq=last).claims(keys)
-            came, went = edge_changes(reader, causes, after=after, last=last)
-        sorts: dict[str, list[ClaimChange]] = {"added": [], "removed": [], "changed": []}
-        for pk in sorted(keys):
-            old, new = before.get(pk), later.get(pk)
-            kind = _kind(
-                old is not None and holds(old, first, start), new is not None and holds(new, second, end)
-            )
-            differing = _differing(old, new)
-            if kind in ("added", "removed") or (kind == "changed" and differing):
-                sorts[kind].append(ClaimChange(old, new, differing, tuple(causes.get(pk, ()))))
-        return Diff(
-            **{name: tuple(changes) for name, changes in sorts.items()},
-            edges_added=tuple(came),
-            edges_removed=tuple(went),
-        )
+            return compare(reader.conn, first, second)
 
     def _asked(self, as_of: Instant | None, scope: Scopes = None, **filters: Any) -> Query:
         scopes: Any = (self._scope,) if scope is None else scope
@@ -260,11 +196,7 @@ def _edges(reader: Reader, shown: Mapping[int, Claim]) -> tuple[Edge, ...]:
     """The edges between the claims shown, and those from a claim in use of global."""
     stored = reader.edges_in(shown)
     outside = reader.claims({edge.src for edge in stored} - set(shown))
-    ends = {
-        pk: claim.id
-        for pk, claim in outside.items()
-        if claim.scope == GLOBAL and claim.status in Query().statuses
-    }
+    ends = {pk: claim.id for pk, claim in outside.items() if bears(claim)}
     ends |= {pk: claim.id for pk, claim in shown.items()}
     return tuple(
         as_stored(
@@ -284,16 +216,3 @@ def _edges(reader: Reader, shown: Mapping[int, Claim]) -> tuple[Edge, ...]:
 
 def _turned(pair: tuple[float, float] | None) -> tuple[float, float] | None:
     return None if pair is None else (pair[1], pair[0])
-
-
-def _kind(before: bool, after: bool) -> str:
-    return {(False, True): "added", (True, False): "removed", (True, True): "changed"}.get(
-        (before, after), ""
-    )
-
-
-def _differing(old: Claim | None, new: Claim | None) -> dict[str, tuple[Any, Any]]:
-    if old is None or new is None:
-        return {}
-    pairs = {each.name: (getattr(old, each.name), getattr(new, each.name)) for each in fields(old)}
-    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}

@@ -34,6 +34,8 @@ def to_seconds(value: Instant, name: str = "time") -> float:
 
 def to_micros(value: Instant, name: str = "time") -> int:
     """Whole microseconds since 1970 UTC: how time is stored."""
+    if type(value) is float and _EARLIEST <= value < _LATEST:
+        return round(value * 1_000_000)
     return round(to_seconds(value, name) * 1_000_000)
 
 

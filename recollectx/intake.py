@@ -17,6 +17,7 @@ from recollectx.edges import Edge, Relation
 from recollectx.errors import InvalidClaim
 from recollectx.policies.base import Decision, PolicyLike, decide, describe
 from recollectx.remembering import Reading, claims_of
+from recollectx.reopening import reopened
 from recollectx.retelling import Retelling, come_back, undisputed
 from recollectx.storage.memory_store import MemoryStore
 from recollectx.storage.reading import Identity, Reader
@@ -88,6 +89,9 @@ class Intake:
                         continue
                     turn = results[-1].claim_id
                 for heard in reading.found:
+                    if heard.denied:
+                        yield from self._take_back(reader, heard.claim, results)
+                        continue
                     yield from self._write(reader, heard.claim, reasons[heard.claim.id], heard.span, results)
                     found = results[-1].claim_id
                     if turn is not None and found is not None:
@@ -95,6 +99,15 @@ class Intake:
 
         self._apply(plan, claims, refused, results, cause="remember")
         return results
+
+    def _take_back(self, reader: Reader, claim: Claim, results: list[WriteResult]) -> Iterator[Change]:
+        """The source of `claim` takes back what it said of it; nothing if it never did."""
+        for known in reader.candidates(claim.scope, claim, rivals=False):
+            found = reader.resolve(known.claim.id)
+            if found is not None and claim.source in known.sources and known.stands():
+                made: list[Change] = []
+                yield from _noted(self.retelling.taken_back(reader, found, claim.source), made)
+                results.append(WriteResult(Action.DELETE, found.id, tuple(made), "taken back by its source"))
 
     def exchange(self, claim: Claim, around: Around, *, cause: str, reason: str) -> WriteResult:
         """One claim with what must happen around it in the same transaction; nothing if it is refused.
@@ -193,6 +206,7 @@ class Intake:
             changes = list(joining(reader, str(decision.target)))
         else:
             changes = changes_for(decision, claim, candidates, now=self._storage.clock(), span=span)
+            changes += reopened(reader, claim, decision, candidates)
         yield from changes
         yield from self.retelling.after(reader, decision, claim, candidates)
         target = decision.target if decision.action in (Action.UPDATE, Action.NONE) else claim.id

@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from recollectx.calibration import Calibration, calibration, confirm
@@ -16,6 +17,7 @@ from recollectx.changes import (
     Link,
     Retire,
     Retract,
+    Retracted,
     Trust,
     Undone,
     Unlink,
@@ -49,20 +51,20 @@ from recollectx.instants import Instant, to_seconds
 from recollectx.intake import Intake
 from recollectx.policies.base import PolicyLike
 from recollectx.propagation import ConfidenceChangeEvent, Rule
-from recollectx.query import Query, Recall
+from recollectx.query import Query, Recall, check_count
 from recollectx.reach import find, known
 from recollectx.remembering import USER, Message, Remembered, read_messages, read_text, sessions_of
 from recollectx.revising import WORDING, revised, revision
+from recollectx.storage.erasing import holds_more
 from recollectx.storage.journal import events
 from recollectx.storage.live_graph import LiveGraph
 from recollectx.storage.memory_store import MemoryStore
 from recollectx.storage.reading import Reader
-from recollectx.storage.tracing import traces_in
-from recollectx.storage.undoing import last_of
+from recollectx.storage.transactions import last_of
 from recollectx.storage.vector.base import VectorBackend
 from recollectx.storage.vector.text import TextProtocol
 from recollectx.traces import Traces
-from recollectx.what_if import Impact, WhatIf, impact, what_if
+from recollectx.what_if import Impact, WhatIf, impact, several, what_if
 
 __all__ = ["ConfidenceChangeEvent", "Memory", "default_path"]
 
@@ -116,6 +118,7 @@ class Memory:
         decider: Decider | None = None,
         extractor: Extractor | str | None = "phrases",
         embedder: EmbedderLike = "auto",
+        token_vectors: bool | None = None,
         vectors: VectorBackend | TextProtocol | None = None,
         rule: Rule | None = None,
         clock: Callable[[], float] = time.time,
@@ -125,7 +128,7 @@ class Memory:
         path_or_url: None takes RECOLLECTX_DB from the environment, else ~/.recollectx/memory.db.
         extractor: "phrases" is the English phrase set that needs no model.  rule: see MemoryStore.
         embedder: "auto" takes RECOLLECTX_EMBEDDER from the environment ("none" for none), else the embedded model if it is installed, None leaves recall to words; also an Embedder
-        or a plain function.  vectors: see MemoryStore; it brings its own embedder.
+        or a plain function.  vectors, token_vectors: see MemoryStore; `vectors` brings its own embedder.
         """
         if isinstance(extractor, str):
             if extractor != "phrases":
@@ -137,7 +140,14 @@ class Memory:
         target = default_path() if path_or_url is None else path_or_url
         if isinstance(embedder, str) and embedder == "auto":
             embedder = None if vectors is not None else default_embedder()
-        storage = MemoryStore(target, vectors, embedder=embedder_from(embedder), rule=rule, clock=clock)
+        storage = MemoryStore(
+            target,
+            vectors,
+            embedder=embedder_from(embedder),
+            token_vectors=token_vectors,
+            rule=rule,
+            clock=clock,
+        )
         return cls(storage, scope=scope, write_policy=write_policy, decider=decider, extractor=extractor)
 
     def close(self) -> None:
@@ -156,9 +166,25 @@ class Memory:
         """Store one claim: policy, then decider, then one transaction."""
         return self.store_many([claim])[0]
 
-    def store_many(self, claims: Iterable[Claim]) -> builtins.list[WriteResult]:
-        """Store claims in order, in one transaction: an invalid one raises and nothing is written."""
-        return self._intake().store([self._place(claim) for claim in claims])
+    def store_many(
+        self,
+        claims: Iterable[Claim],
+        *,
+        batch: int | None = None,
+        progress: Callable[[int], None] = lambda done: None,
+    ) -> builtins.list[WriteResult]:
+        """Store claims in order, in one transaction: an invalid one raises and nothing is written.
+
+        batch: how many go into a transaction, for more than should wait for each other; what was stored before an
+        invalid one stays then.  progress: is told after each transaction how many more are stored.
+        """
+        if batch is not None and (type(batch) is not int or batch < 1):
+            raise InvalidSetting(f"batch must be a whole number from 1, got {batch!r}")
+        waiting, results = iter(claims), []
+        while part := [self._place(claim) for claim in islice(waiting, batch)]:
+            results += self._intake().store(part)
+            progress(len(part))
+        return results
 
     def remember(
         self,
@@ -178,7 +204,7 @@ class Memory:
         shown: what the speakers had been shown, such as the Recall in the prompt, a persona, texts: what they repeat
         of it makes no claim. The result is a list with `problems`, what was left out and why, and `usage`.
         """
-        scope = self.scope if scope is None else check_text(scope, "scope")
+        scope = self._named(scope)
         when = self.storage.clock() if at is None else _time(at)
         extra = check_metadata({} if metadata is None else metadata)
         if source is not None:
@@ -270,25 +296,30 @@ class Memory:
             return WriteResult(Action.NONE, canonical, (), "it was forgotten already")
         return WriteResult(Action.DELETE, canonical, tuple(made), "forgotten", done.seq)
 
-    def correct(self, old_id: str, new: Claim | str, *, reason: str = "") -> WriteResult:
+    def correct(
+        self, old_id: str, new: Claim | str, *, reason: str = "", source: str | None = None
+    ) -> WriteResult:
         """Say that a claim was never true, and what is; one transaction, and nothing if the policy refuses `new`.
 
         The old one is out of use and valid at no time; the past before the correction still shows it. new: a claim
-        of this scope, which may be about something else, or a text: another object or summary, the rest kept. A new
-        value of the same thing takes the old one's place among the values that superseded each other.
-        reason: kept in the new claim's metadata as correction_reason. Raises NotFound, or InvalidClaim for a claim
-        that is out of use or already says so.
+        of this scope, which may be about something else, or a text: another object or summary, the rest kept but the
+        evidence and the source. A new value of the same thing takes the old one's place among the values that
+        superseded each other. reason: kept in the new claim's metadata as correction_reason, until the old claim is
+        erased.  source: who says so, if `new` is a text.
+        Raises NotFound, or InvalidClaim for a claim that is out of use or already says so.
         """
-        return self._correcting().correct(old_id, new, reason)
+        return self._correcting().correct(old_id, new, reason, source)
 
-    def supersede(self, old_id: str, new: Claim | str, *, at: Instant | None = None) -> WriteResult:
+    def supersede(
+        self, old_id: str, new: Claim | str, *, at: Instant | None = None, source: str | None = None
+    ) -> WriteResult:
         """Say that a claim is no longer true from `at` on (default: when `new` begins), and what is.
 
         The old one stays valid up to then, never longer than it was. new: a claim, or a text: another object or
-        summary. One without a valid_from holds from `at`. Raises NotFound, or InvalidClaim if the old one is out of
-        use or begins after `at`.
+        summary, without the evidence and the source. One without a valid_from holds from `at`. source: who says so,
+        if `new` is a text. Raises NotFound, or InvalidClaim if the old one is out of use or begins after `at`.
         """
-        return self._correcting().supersede(old_id, new, None if at is None else _time(at))
+        return self._correcting().supersede(old_id, new, None if at is None else _time(at), source)
 
     def restore(self, claim_id: str) -> WriteResult:
         """Bring back a claim that was forgotten, superseded or corrected, valid as long as was stated.
@@ -313,9 +344,10 @@ class Memory:
     def undo(self, tx: int) -> Undone:
         """Take a transaction back, as a transaction of its own; undoing that one redoes the first.
 
-        tx: as a WriteResult names it. All numbers return to what they were. Raises CannotUndo for one that a later
-        transaction builds on, naming it, for an erasure, and for what only keeps vectors; NotFound if there is none;
-        ScopeError for one that wrote to another scope.
+        tx: as a WriteResult names it. All numbers return to what they were, also where another scope followed. Raises
+        CannotUndo for one that a later transaction builds on, naming it; for one about claims that were erased,
+        naming them; for an erasure, a recorded answer, and what only keeps vectors; NotFound if there is none;
+        ScopeError for one that acted on another scope.
         """
         return self._correcting().undo(tx)
 
@@ -331,24 +363,39 @@ class Memory:
         """
         if (claim_id is None) == (scope is None):
             raise InvalidClaim("erase takes either the id of a claim or a scope")
+        if scope is not None:
+            check_text(scope, "scope")
 
         def plan(reader: Reader) -> Iterator[Change]:
             if claim_id is not None:
                 yield Erase(find(reader, self.scope, claim_id, undone=True).id)
                 return
-            if traces_in(reader.conn, str(scope), limit=1, offset=0):
+            if holds_more(reader.conn, str(scope)):
                 yield Untrace(str(scope))
-            for each in reader.in_scope(str(scope)):
+            # What derives comes later than its premises: erased first, it need not be searched for what it quotes.
+            for each in reversed(reader.in_scope(str(scope))):
                 known = reader.resolve(each.id, undone=True)
                 if known is not None and not known.erased:
                     yield Erase(each.id)
 
         done = self.storage.apply(plan, cause="erase")
         pending = not self.storage.truncate_log()
-        return EraseReceipt(done.erased_ids, done.erased_rows, done.at, pending or done.index_waits)
+        return EraseReceipt(
+            done.erased_ids,
+            done.erased_rows,
+            done.at,
+            pending or done.index_waits,
+            cut=done.cut_ids,
+            answers=done.erased_answers,
+        )
 
-    def retract(self, source: str | None, claim_id: str | None = None) -> builtins.list[str]:
-        """Take back what `source` asserted: of one claim, or of all in this scope. Returns the ids it had asserted."""
+    def retract(self, source: str | None, claim_id: str | None = None) -> Retracted:
+        """Take back what `source` asserted: of one claim, or of all in this scope. Returns the ids it had asserted.
+
+        source: None means all that nobody is named for.
+        """
+        if source is not None:
+            check_text(source, "source")
         taken: list[str] = []
 
         def plan(reader: Reader) -> Iterator[Change]:
@@ -362,19 +409,25 @@ class Memory:
                 for pk, assertions in sorted(reader.assertions(pks).items())
                 if any(assertion.source == source for _, assertion in assertions)
             ]
+            taken.extend(each.id for each in said)
+            retelling = self._intake().retelling
+            if claim_id is not None:
+                for each in said:
+                    yield from retelling.taken_back(reader, each, source)
+                return
             for each in said:
-                taken.append(each.id)
                 yield Retract(each.id, source, settle=each is said[-1])
             for each in said:
-                yield from self._intake().retelling.left(reader, each)
+                yield from retelling.left(reader, each)
 
-        self.storage.apply(plan, cause="retract")
-        return taken
+        done = self.storage.apply(plan, cause="retract")
+        return Retracted(taken, done.seq)
 
-    def trust(self, source: str, level: float) -> None:
-        """Say how far `source` is trusted in this scope, in [0, 1]; what it asserted is weighed anew."""
-        change = Trust(check_text(source, "source"), level, self.scope)
-        self.storage.apply([change], cause="trust")
+    def trust(self, source: str, level: float, scope: str | None = None) -> WriteResult:
+        """Say how far `source` is trusted in this scope, or another, in [0, 1]; what it asserted is weighed anew."""
+        change = Trust(check_text(source, "source"), level, self._named(scope))
+        done = self.storage.apply([change], cause="trust")
+        return WriteResult(Action.UPDATE, None, (change,), f"trusted {level:g}", done.seq)
 
     # -- the graph -------------------------------------------------------------------------------------------
 
@@ -485,24 +538,30 @@ class Memory:
             self.storage,
             self.scope,
             self._intake(),
-            withdraw=[withdraw] if isinstance(withdraw, str) else list(withdraw),
-            retract=[retract] if isinstance(retract, str) else list(retract),
-            assert_=[self._place(each) for each in ([assert_] if isinstance(assert_, Claim) else assert_)],
-            relate=[relate] if isinstance(relate, Edge) else list(relate),
-            trust=trust or {},
+            withdraw=several(withdraw, str, "withdraw"),
+            retract=several(retract, str, "retract"),
+            assert_=[self._place(each) for each in several(assert_, Claim, "assert_")],
+            relate=several(relate, Edge, "relate"),
+            trust={} if trust is None else trust,
         )
 
     def impact(self, claim_id: str) -> Impact:
         """What rests on a claim, what it would become without it, and the recorded answers that used it."""
         return impact(self.storage, self.scope, self.traces, claim_id)
 
-    def disputes(self, limit: int = 100) -> builtins.list[OpenDispute]:
-        """Pairs of claims in use that contradict each other while neither clearly wins, the most even first."""
+    def disputes(self, scope: str | int | None = None, limit: int = 100) -> builtins.list[OpenDispute]:
+        """Pairs of claims in use that contradict each other while neither clearly wins, the most even first.
+
+        scope: this Memory's, unless another is named; a number alone is the limit.
+        """
+        named = self._named(None if isinstance(scope, int) else scope)
+        limit = check_count(scope if isinstance(scope, int) else limit, "limit")
         with self.storage.reader() as reader:
-            return queue(reader, self.scope, self.storage.clock())[:limit]
+            return queue(reader, named, self.storage.clock())[:limit]
 
     def resolve(self, keep: str, drop: str | None = None, *, reason: str = "") -> WriteResult:
-        """Close a dispute: `drop` is retired, and weighs nothing on `keep` any more; restoring it opens it again.
+        """Close a dispute: `drop` is retired, and weighs nothing on `keep` any more; restoring it, or saying it again,
+        opens it again.
 
         drop: None means the one claim that `keep` is in open dispute with. reason: kept with the transaction.
         Raises InvalidClaim where there is no such contradiction, InvalidQuery if several disputes are open.
@@ -516,12 +575,16 @@ class Memory:
         """
         return confirm(self.storage, self.scope, claim_id)
 
-    def calibration(self) -> Calibration:
-        """How the confidences of this scope compare with what was later confirmed or corrected."""
+    def calibration(self, scope: str | None = None) -> Calibration:
+        """How the confidences of this scope, or another, compare with what was later confirmed or corrected."""
+        named = self._named(scope)
         with self.storage.reader() as reader:
-            return calibration(reader, self.scope)
+            return calibration(reader, named)
 
     # -- helpers ---------------------------------------------------------------------------------------------
+
+    def _named(self, scope: str | None) -> str:
+        return self.scope if scope is None else check_text(scope, "scope")
 
     def _query(self, **given: Any) -> Query:
         try:

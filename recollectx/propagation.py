@@ -28,6 +28,7 @@ from recollectx.edges import Relation
 from recollectx.errors import InvalidSetting
 from recollectx.solving import Graph, Neighbours, Settled, held, settle
 from recollectx.weighing import (
+    POOL,
     UNSAID,
     Arrow,
     Belief,
@@ -68,6 +69,7 @@ __all__ = [
 ]
 
 LOW_TRUST = 0.5
+SHARED = "one voice with the others that are trusted little"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +117,10 @@ class _Case(NamedTuple):
         piece = self.pieces[place]
         reason, instead = piece.reason, None
         if not reason and piece.sign > 0 and piece.group == self.own:
-            reason = "own source"
+            reason = SHARED if piece.group == POOL else "own source"
         elif not reason and (first := self.best[piece.sign][piece.group]) != place:
-            reason, instead = "same source as a stronger one", self.pieces[first].src
+            reason = SHARED if piece.group == POOL else "same source as a stronger one"
+            instead = self.pieces[first].src
         amount = 0.0 if reason else piece.sign * self.weights[place] * self.scales[piece.sign]
         return Contribution(piece.src, piece.source, piece.relation, amount, not reason, reason, instead)
 
@@ -170,7 +173,12 @@ class LogOdds:
 
     def attribute(self, node: Node, peers: Peers) -> tuple[Contribution, ...]:
         """What each assertion other than the base, then each arrow, adds."""
-        return self._judge(node, peers).contributions()
+        return self.account(node, peers)[1]
+
+    def account(self, node: Node, peers: Peers) -> tuple[Belief, tuple[Contribution, ...]]:
+        """Both, at the price of one."""
+        case = self._judge(node, peers)
+        return case.belief, case.contributions()
 
     def settings(self) -> dict[str, Any]:
         """The rule as JSON."""
@@ -250,7 +258,12 @@ class PropagationConfig:
 
     def attribute(self, node: Node, peers: Peers) -> tuple[Contribution, ...]:
         """What each assertion other than the base, then each arrow, adds; a bound is shared out in proportion."""
-        return self._judge(node, peers).contributions()
+        return self.account(node, peers)[1]
+
+    def account(self, node: Node, peers: Peers) -> tuple[Belief, tuple[Contribution, ...]]:
+        """Both, at the price of one."""
+        case = self._judge(node, peers)
+        return case.belief, case.contributions()
 
     def settings(self) -> dict[str, Any]:
         """The rule as JSON."""

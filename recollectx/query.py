@@ -2,7 +2,7 @@
 
 import math
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import Any, Final
@@ -13,6 +13,7 @@ from recollectx.errors import InvalidClaim, InvalidQuery
 from recollectx.instants import to_seconds
 
 MAX_K = 10_000
+MAX_OFFSET = 2**63 - 1
 
 
 class AllScopes(Enum):
@@ -25,6 +26,21 @@ ALL_SCOPES: Final = AllScopes.ALL
 """Ask every scope: nothing else reads across scopes, no string does."""
 
 
+def check_count(value: object, name: str, *, least: int = 1, most: int = MAX_K) -> int:
+    """`value` as a whole number in these bounds; InvalidQuery names `name` otherwise."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise InvalidQuery(f"{name} must be a whole number from {least} to {most:,}, got {value!r}")
+    return value
+
+
+def _listed(value: object, name: str) -> tuple[Any, ...]:
+    if isinstance(value, str):
+        return (value,)
+    if not isinstance(value, Iterable):
+        raise InvalidQuery(f"{name} must be one or more names, got {value!r}")
+    return tuple(value)
+
+
 @dataclass(frozen=True, slots=True)
 class Weights:
     """How a hit's score is made; every weight is at least 0.
@@ -33,6 +49,7 @@ class Weights:
     neighbours: share of the score of the turn next to it in its session; half of it of the one after that.
     session: share of the best score in its session.
     speaker, date: what it gains if the question names its source, or the time it began, in standard deviations.
+    tokens: weight of comparing the first hits word by word, where the memory has token vectors.
     confidence, importance: weight of the claim's own numbers beside relevance; 0 leaves order to relevance.
     recency_bias: exponent of the decay; 0 leaves time out.
     """
@@ -43,6 +60,7 @@ class Weights:
     session: float = 0.3
     speaker: float = 1.5
     date: float = 4.0
+    tokens: float = 1.8
     confidence: float = 0.0
     importance: float = 0.0
     recency_bias: float = 0.0
@@ -91,12 +109,9 @@ class Query:
             raise InvalidQuery(f"the question must be text, got {self.text!r}")
         if self.type is not None and self.type not in VALID_CLAIM_TYPES - {""}:
             raise InvalidQuery(f"type {self.type!r} is none of episodic, semantic")
-        if self.k is not None and (
-            isinstance(self.k, bool) or not isinstance(self.k, int) or not 1 <= self.k <= MAX_K
-        ):
-            raise InvalidQuery(f"k must be a whole number from 1 to {MAX_K:,}, got {self.k!r}")
-        if isinstance(self.offset, bool) or not isinstance(self.offset, int) or self.offset < 0:
-            raise InvalidQuery(f"offset must be a whole number from 0, got {self.offset!r}")
+        if self.k is not None:
+            check_count(self.k, "k")
+        check_count(self.offset, "offset", least=0, most=MAX_OFFSET)
         if not isinstance(self.min_confidence, int | float) or not 0 <= self.min_confidence <= 1:
             raise InvalidQuery(f"min_confidence must be in [0, 1], got {self.min_confidence!r}")
         self._check_sets()
@@ -109,7 +124,7 @@ class Query:
 
     def _check_sets(self) -> None:
         if self.scopes is not ALL_SCOPES:
-            names = (self.scopes,) if isinstance(self.scopes, str) else tuple(self.scopes)
+            names = _listed(self.scopes, "scopes")
             try:
                 names = tuple(check_text(name, "a scope") for name in names)
             except InvalidClaim as error:
@@ -121,12 +136,11 @@ class Query:
             if self.category is not None:
                 object.__setattr__(self, "category", Category(self.category))
             if self.status is not None:
-                wanted = (self.status,) if isinstance(self.status, str) else self.status
+                wanted = _listed(self.status, "status")
                 object.__setattr__(self, "status", frozenset(Status(name) for name in wanted))
         except ValueError as error:
             raise InvalidQuery(str(error)) from None
-        entities = (self.entities,) if isinstance(self.entities, str) else tuple(self.entities)
-        object.__setattr__(self, "entities", entities)
+        object.__setattr__(self, "entities", _listed(self.entities, "entities"))
 
     @property
     def statuses(self) -> frozenset[Status]:
@@ -144,7 +158,8 @@ class Parts:
     keyword: BM25 of the claim's own words.  share: of the question's IDF, matched by the claim, in [0, 1].
     neighbours, session: what the turns beside it and the best of its session added.  speaker, date: what being said by
     the one, or at the time, that the question names added. All in standard deviations beside a cosine, and may be
-    negative; else as a share of the most that BM25 could reach.  recency: the decay factor, in (0, 1].
+    negative; else as a share of the most that BM25 could reach.  tokens: MaxSim, see
+    recollectx.late_interaction.  recency: the decay factor, in (0, 1].
     """
 
     cosine: float | None = None
@@ -154,6 +169,7 @@ class Parts:
     session: float | None = None
     speaker: float | None = None
     date: float | None = None
+    tokens: float | None = None
     recency: float | None = None
     confidence: float | None = None
 

@@ -1,21 +1,26 @@
 """The order of hits: what fits the question and passes the filters, best first, with what each score is made of."""
 
 import itertools
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from recollectx.columns import Columns, Floats, Mask, Row, Rows, Vector
 from recollectx.filters import passing
+from recollectx.late_interaction import FIRST, UNIT
 from recollectx.query import Parts, Query, Weights
-from recollectx.relevance import Relevance, relevance, shares
+from recollectx.relevance import Relevance, idf_of, relevance, scored, shares
 
 __all__ = ["Ranked", "Row", "ScopeIndex"]
 
 RATES = {"episodic": 0.001, "semantic": 0.0001}
 """How fast a claim of each type fades, per hour, at importance 0."""
+
+Closer: TypeAlias = Callable[[list[int], Callable[[str], float]], dict[int, float]]
+"""MaxSim by claim, of the claims among those given that have token vectors; the second argument gives the IDF of a token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,7 @@ class ScopeIndex(Columns):
         vector: Vector | None = None,
         *,
         cosines: Mapping[int, float] | None = None,
+        closer: Closer | None = None,
     ) -> list[Ranked]:
         """The rows that pass every filter, best first, at most query.offset + query.k of them.
 
@@ -44,6 +50,8 @@ class ScopeIndex(Columns):
         now: seconds since 1970 UTC, for validity and recency.
         vector: the question's, shape (dimension,); without it, or where no row has a vector, words alone decide.
         cosines: by claim, from an index elsewhere, in place of the vector; the claims it leaves out have none.
+        closer: gives MaxSim for some of the first claims, which is then counted in; it is asked once, and only where
+        vectors have a say. With it a filter can move a score, because others come first.
         Ties go to the more confident, then the newer, then the larger primary key.
         Raises ValueError for a vector that is zero, not finite or of another dimension than the rows'.
         """
@@ -58,14 +66,32 @@ class ScopeIndex(Columns):
         if not rows.size:
             return []
         fading = self._fading(rows, query.weights.recency_bias, now)
-        scores = self._weighted(rows, query.weights) * fading
-        if found is not None:
-            scores *= found.score[rows]
+        taken = self._weighted(rows, query.weights) * fading
+        scores = taken if found is None else taken * found.score[rows]
+        near_by: dict[int, float] = {}
+        if closer is not None and query.weights.tokens and found is not None and found.near is not None:
+            first = self._best(rows, scores, min(rows.size, FIRST), by_confidence=True)
+            near_by = self._closer(closer, rows[first], found, query.weights.tokens)
+            scores = taken * found.score[rows]
         limit = rows.size if query.k is None else min(rows.size, query.offset + query.k)
         best = self._best(rows, scores, limit, by_confidence=found is not None)
         parts = self._parts(rows[best], found, fading[best] if query.weights.recency_bias else None)
         claims = self.column["claim"][rows[best]].tolist()
+        if near_by:
+            parts = [
+                replace(part, tokens=near_by.get(claim)) for claim, part in zip(claims, parts, strict=True)
+            ]
         return [Ranked(*hit) for hit in zip(claims, scores[best].tolist(), parts, strict=True)]
+
+    def _closer(self, closer: Closer, rows: Rows, found: Relevance, weight: float) -> dict[int, float]:
+        """MaxSim of the claims in `rows`, counted into what was found."""
+        near_by = closer(self.column["claim"][rows].tolist(), partial(idf_of, self))
+        if near_by:
+            compared = self.rows_of(near_by)
+            values = np.array(list(near_by.values()))
+            found.whole[compared] += weight / UNIT * (values - values.mean())
+            found.score[compared] = scored(found.whole[compared])
+        return near_by
 
     def passing(self, query: Query, now: float) -> set[int]:
         """The claims that pass every filter of the query."""
@@ -84,7 +110,7 @@ class ScopeIndex(Columns):
             return None
         else:
             embedded = self.column["embedded"][: self.used]
-            cosine = (self.column["vector"][: self.used] @ self.direction(vector)).astype(np.float64)
+            cosine = self.cosines(vector).astype(np.float64)
         # The last digits of a product depend on where in the matrix a row stands; equal vectors must tie.
         return (cosine.round(6), embedded) if embedded.any() else None
 

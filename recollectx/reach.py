@@ -1,6 +1,9 @@
 """Reach: what an id means to a Memory of one scope. Claims of other scopes are as if they did not exist."""
 
-from recollectx.claims import GLOBAL, check_text
+from sqlalchemy import and_, select
+
+from recollectx.claims import GLOBAL, Claim, check_text
+from recollectx.db.tables import AliasRow, ClaimRow
 from recollectx.errors import NotFound
 from recollectx.storage.reading import Identity, Reader
 
@@ -25,3 +28,18 @@ def find(
     if found is None:
         raise NotFound(f"scope {scope!r} holds no claim with the id {claim_id!r}")
     return found
+
+
+def beginning(reader: Reader, scope: str, prefix: str, most: int) -> list[Claim]:
+    """The claims of `scope` with an id or alias that begins with `prefix`, oldest first; about `most` at most."""
+    # A range can use the index of ids, LIKE cannot.
+    end = prefix + "\U0010ffff"
+    here = (ClaimRow.scope == scope, ClaimRow.erased.is_(None))
+    own = select(ClaimRow.pk).where(ClaimRow.id.between(prefix, end), *here)
+    other = (
+        select(ClaimRow.pk)
+        .join(AliasRow, and_(AliasRow.claim == ClaimRow.pk, AliasRow.tx_to.is_(None)))
+        .where(AliasRow.id.between(prefix, end), *here)
+    )
+    keys = {row.pk for statement in (own, other) for row in reader.conn.execute(statement.limit(most))}
+    return [claim for _, claim in sorted(reader.claims(keys).items())]

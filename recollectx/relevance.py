@@ -50,7 +50,7 @@ class Relevance:
     keyword: BM25.  near: the cosines and which rows have one; None when the vectors have no say.
     lent, session, speaker, date: what the turns beside a row, its session, its source and its time add; None where
     nothing of the kind can.
-    score: the whole, in [0, 1].  idf: of each word of the question.
+    whole: the sum.  score: the same in [0, 1].  idf: of each word of the question.
     """
 
     rows: Rows
@@ -60,6 +60,7 @@ class Relevance:
     session: Floats | None
     speaker: Floats | None
     date: Floats | None
+    whole: Floats
     score: Floats
     idf: dict[str, float]
 
@@ -89,12 +90,24 @@ def relevance(columns: Columns, text: str, weights: Weights, near: tuple[Floats,
     for part, most in ((lent, 1.5 * weights.neighbours), (session, weights.session)):
         if part is not None:
             whole, share_lent = whole + part, share_lent + most
-    if near is None:
-        score = whole / (reach * share_lent)
-    else:
-        above = whole - _MIDDLE
-        score = 0.5 + 0.5 * above / (_WIDTH + np.abs(above))
-    return Relevance(rows, keyword, near, lent, session, speaker, date, score, idf)
+    score = whole / (reach * share_lent) if near is None else scored(whole)
+    return Relevance(rows, keyword, near, lent, session, speaker, date, whole, score, idf)
+
+
+def scored(whole: Floats) -> Floats:
+    """A sum in standard deviations as a score in (0, 1), in the same order."""
+    above = whole - _MIDDLE
+    score: Floats = 0.5 + 0.5 * above / (_WIDTH + np.abs(above))
+    return score
+
+
+def idf_of(columns: Columns, word: str) -> float:
+    """How much a word tells: the logarithm of how rare it is in the scope."""
+    return _idf(len(columns), columns.posting(word)[0].size)
+
+
+def _idf(count: int, holding: int) -> float:
+    return math.log(1 + (count - holding + 0.5) / (holding + 0.5))
 
 
 def _keyword(columns: Columns, words: Sequence[str]) -> tuple[Floats, dict[str, float]]:
@@ -105,7 +118,7 @@ def _keyword(columns: Columns, words: Sequence[str]) -> tuple[Floats, dict[str, 
     idf: dict[str, float] = {}
     for word in words:
         rows, counts = columns.posting(word)
-        idf[word] = math.log(1 + (count - rows.size + 0.5) / (rows.size + 0.5))
+        idf[word] = _idf(count, rows.size)
         norm = K1 * (1 - B + B / average * length[rows])
         keyword[rows] += idf[word] * counts / (counts + norm)
     return keyword, idf

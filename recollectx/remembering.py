@@ -30,10 +30,11 @@ _KNOWN = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """A claim found in a turn, with the words that say it."""
+    """A claim found in a turn, with the words that say it, or that take it back."""
 
     claim: Claim
     span: str | None
+    denied: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,14 +223,13 @@ def _episode(turn: Turn, summary: str, source: str, scope: str, metadata: Mappin
 
 def _heard(findings: Iterable[Finding], source: str, scope: str) -> tuple[Heard, ...]:
     return tuple(
-        Heard(replace(finding.claim, source=source, scope=scope), finding.span) for finding in findings
+        Heard(replace(each.claim, source=source, scope=scope), each.span, each.denied) for each in findings
     )
 
 
 def claims_of(readings: Iterable[Reading]) -> Iterator[Claim]:
-    """Every claim of the readings, episodes first in their turn."""
+    """Every claim that the readings make, episodes first in their turn."""
     for reading in readings:
         if reading.episode is not None:
             yield reading.episode
-        for heard in reading.found:
-            yield heard.claim
+        yield from (heard.claim for heard in reading.found if not heard.denied)

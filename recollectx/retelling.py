@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from recollectx.candidates import Candidate, says_the_same
 from recollectx.changes import Action, Change, Link, Reinforce, Retract, Revise, Unlink, WriteDecision
-from recollectx.claims import Assertion, Claim, SemanticClaim, Status
+from recollectx.claims import Assertion, Claim, EpisodicClaim, SemanticClaim, Status
 from recollectx.deciding import RuleDecider, changes_for
 from recollectx.edges import Edge, Relation
 from recollectx.instants import from_micros
@@ -50,6 +50,12 @@ class Retelling:
                     yield Retract(old.id, voice.source)
                 anew += [_told(reader, old, voice, date) for date in later]
         yield from self._tell(reader, anew)
+
+    def taken_back(self, reader: Reader, known: Identity, source: str | None) -> Iterator[Change]:
+        """What it means that `source` takes back its word on one claim: what was read in its own turns goes too."""
+        yield from _unread(reader, known, source)
+        yield Retract(known.id, source, settle=True)
+        yield from self.left(reader, known)
 
     def left(self, reader: Reader, known: Identity) -> Iterator[Change]:
         """What others say of a value that one of its sources has just taken back."""
@@ -134,6 +140,15 @@ def come_back(
         at = _seconds(edge)
         if (begun[edge.src] if at is None else at) <= claim.since:
             yield Unlink(ids[edge.src].id, found.id, Relation.SUPERSEDES)
+
+
+def _unread(reader: Reader, known: Identity, source: str | None) -> Iterator[Change]:
+    """A claim stands on the turns it was read in no more, as far as they are this source's."""
+    read = [edge for edge in reader.edges_in([known.pk]) if edge.relation == Relation.DERIVES]
+    turns, ids = reader.claims(edge.src for edge in read), reader.identities(edge.src for edge in read)
+    for pk, turn in turns.items():
+        if isinstance(turn, EpisodicClaim) and turn.source == source:
+            yield Unlink(ids[pk].id, known.id, Relation.DERIVES)
 
 
 def _give_up(reader: Reader, known: Identity) -> Iterator[Change]:

@@ -36,14 +36,14 @@ _ARTICLE = re.compile(r"(?<![\w^])(?:an?|the)(?!\w)", re.IGNORECASE)
 _FIRST_WORD = re.compile(r"\w")
 _LAST_WORD = re.compile(r"\w\W*\Z")
 _IN_CONTEXT = re.compile(
-    r"""(?P<keep>
+    r"""(?=[-.,:/*'!\#])(?: (?P<keep>          # without the first look every place is tried in ten ways
       -(?=\W{0,8}\d)                            # a sign, a date, a range: never lost before a number
     | (?<=\b[A-Za-z])-(?![\w-]) | (?<=\b[A-Za-z]{2})-(?![\w-])    # grade A-, blood group AB-
     | (?<=\d)[.,:/*']+(?=\d) | (?<![\w.])\.(?=\d)
     | (?<=\w)[.'](?=\w)
     | !(?==) | (?<![\w!])!(?=\w)
     | (?<=\w)\# | \#(?=\w)
-    ) | [-.,:/*'!\#]""",
+    ) | [-.,:/*'!\#])""",
     re.VERBOSE,
 )
 _QUESTION_MARKS = re.compile(r"(?:\s*\?)+")
@@ -65,16 +65,23 @@ class _Blanks(dict[int, int | str]):
 _BLANKS = _Blanks()
 
 
+_BARE = re.compile("[A-Za-z0-9 ]+")
+"""Nothing for the rules about symbols to do, which take the most time."""
+
+
 def fold(text: str) -> str:
     """`text` such that two wordings of the same are equal: case, spacing, punctuation and articles gone.
 
     Never equal: texts that differ in a number, a name, a negation, a symbol, or in being a question.
     Idempotent; text of punctuation alone is kept as it is.
     """
+    if _BARE.fullmatch(text) and not _ARTICLE.search(text):
+        return " ".join(text.lower().split())
     plain = " ".join(_compatible(text).split())
     words = _IN_CONTEXT.sub(lambda found: found[0] if found["keep"] else " ", _without_articles(plain))
     words = " ".join(words.translate(_BLANKS).split())
-    words = _LOOSE_UNIT.sub("", _QUESTION_MARKS.sub("?", words))
+    if not _BARE.fullmatch(words):
+        words = _LOOSE_UNIT.sub("", _QUESTION_MARKS.sub("?", words))
     return _casefolded(words or plain)
 
 
@@ -92,11 +99,15 @@ def _compatible(text: str) -> str:
 
 
 def _casefolded(text: str) -> str:
+    if text.isascii():
+        return text.lower()
     return unicodedata.normalize("NFKC", text.casefold())
 
 
 def _without_articles(text: str) -> str:
     """Drops an article that stands alone, is lower-case or the first word, and is not the last word."""
+    if not _ARTICLE.search(text):
+        return text
     first, last = _FIRST_WORD.search(text), _LAST_WORD.search(text)
     if first is None or last is None:
         return text
@@ -114,10 +125,13 @@ def _without_articles(text: str) -> str:
     return _ARTICLE.sub(decide, text)
 
 
-def fold_claim(claim: Claim) -> str:
-    """Equal for two claims that say the same; an episode is the same only at the same place and time."""
+def fold_claim(claim: Claim, thing: str | None = None) -> str:
+    """Equal for two claims that say the same; an episode is the same only at the same place and time.
+
+    thing: the claim's slot, if it is known already.
+    """
     if isinstance(claim, SemanticClaim):
-        return _SEPARATOR.join((slot(claim), fold(claim.object)))
+        return _SEPARATOR.join((slot(claim) if thing is None else thing, fold(claim.object)))
     place = (repr(part) for part in (claim.session, claim.position, claim.created_at))
     return _SEPARATOR.join((claim.text, *place))
 
@@ -142,7 +156,10 @@ _WORDS = re.compile(
     rf"(?P<unspaced>[{_UNSPACED}]+)|\d+(?:,\d{{3}})+(?![\d,])|\d+\.\d+(?!\w)|[a-z](?:\+\+|\#)(?!\w)"
     rf"|(?:(?![{_UNSPACED}])[^\W_]|[{_INDIC}])+"
 )
+_ASCII_WORDS = re.compile(r"\d+(?:,\d{3})+(?![\d,])|\d+\.\d+(?!\w)|[a-z](?:\+\+|\#)(?!\w)|[^\W_]+")
 _ENGLISH = re.compile("[a-z]+")
+_INFLECTED = re.compile("(?:[seyi]|ed|ing|[alu]l|[eo]r|ic|nt|sm|on)$")
+"""The endings that English stemming acts on; the stemmer takes longer to leave a word alone than all else to store it."""
 _stemmer = snowballstemmer.stemmer("english")
 _stemming = threading.Lock()
 
@@ -158,8 +175,10 @@ _FUNCTION_WORD_LIST = """
 _FUNCTION_WORDS = frozenset(_FUNCTION_WORD_LIST.split())
 
 
-def _words(text: str) -> list[str]:
+def words_of(text: str) -> list[str]:
     """The words of `text` before stemming; scripts without spaces as pairs of characters."""
+    if text.isascii():
+        return _ascii_words(text)
     plain = unicodedata.normalize("NFKD", text.translate(_VARIANTS).casefold())
     plain = unicodedata.normalize("NFC", _DIACRITICS.sub("", plain))
     plain = _INNER_APOSTROPHE.sub("", _POSSESSIVE.sub("", plain))
@@ -173,9 +192,18 @@ def _words(text: str) -> list[str]:
     return words
 
 
+def _ascii_words(text: str) -> list[str]:
+    """The same of a text in which no letter has marks and no script goes without spaces."""
+    plain = text.lower()
+    if "'" in plain or "`" in plain or "_" in plain:
+        plain = _INNER_APOSTROPHE.sub("", _POSSESSIVE.sub("", plain.translate(_VARIANTS)))
+    words: list[str] = _ASCII_WORDS.findall(plain)
+    return [word.replace(",", "") for word in words] if "," in plain else words
+
+
 @lru_cache(maxsize=1 << 16)
 def _stem(word: str) -> str:
-    if not _ENGLISH.fullmatch(word):
+    if not _ENGLISH.fullmatch(word) or not _INFLECTED.search(word):
         return word
     with _stemming:  # the stemmer keeps the word it works on in itself
         return str(_stemmer.stemWord(word))
@@ -183,14 +211,20 @@ def _stem(word: str) -> str:
 
 def tokens(text: str) -> list[str]:
     """The search tokens of `text`, in order, repeats included."""
-    return [_stem(word) for word in _words(text)]
+    return list(map(_stem, words_of(text)))
 
 
 def query_tokens(text: str) -> list[str]:
     """The distinct tokens of a question that say what it is about, in order; all of them if none would be left."""
-    words = _words(text)
+    words = words_of(text)
     telling = [word for word in words if word not in _FUNCTION_WORDS]
     return list(dict.fromkeys(map(_stem, telling or words)))
+
+
+def telling(word: str) -> str | None:
+    """The search token of one word of a question; None for a word that says nothing of what it is about."""
+    found = [each for each in words_of(word) if each not in _FUNCTION_WORDS]
+    return _stem(found[0]) if found else None
 
 
 def in_context(before: str | None, text: str) -> str:

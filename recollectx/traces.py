@@ -20,7 +20,7 @@ from recollectx.claims import MAX_TEXT, Claim, Status, check_metadata, check_tex
 from recollectx.errors import InvalidQuery, NotFound
 from recollectx.instants import from_micros
 from recollectx.propagation import ConfidenceChangeEvent
-from recollectx.query import Parts, Recall
+from recollectx.query import MAX_OFFSET, Parts, Recall, check_count
 from recollectx.reach import find
 from recollectx.storage.journal import events
 from recollectx.storage.memory_store import MemoryStore
@@ -89,6 +89,8 @@ class Traces:
         If one of the claims was erased in the meantime, the words are not kept.
         Raises NotFound for a claim that this database never held.
         """
+        if not isinstance(recall, Recall):
+            raise InvalidQuery(f"record takes what recall returned, got {recall!r}")
         check_text(response, "response", MAX_TEXT, blank=True)
         extra = check_metadata({} if metadata is None else metadata)
         trace_id = str(uuid.uuid4())
@@ -115,9 +117,8 @@ class Traces:
 
     def list(self, limit: int = 50, offset: int = 0) -> builtins.list[Trace]:
         """Recorded answers, newest first."""
-        for name, value, least in (("limit", limit, 1), ("offset", offset, 0)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise InvalidQuery(f"{name} must be a whole number from {least}, got {value!r}")
+        check_count(limit, "limit", most=MAX_OFFSET)
+        check_count(offset, "offset", least=0, most=MAX_OFFSET)
         with self._storage.reader() as reader:
             return self._read(reader, traces_in(reader.conn, self._scope, limit=limit, offset=offset))
 

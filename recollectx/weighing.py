@@ -18,6 +18,8 @@ FLOOR, CEILING = 0.01, 0.99
 UNSAID = 0.5
 
 Group: TypeAlias = Hashable
+POOL: Group = ("low trust",)
+"""The one group of all sources that are trusted little."""
 
 _SIGN = {str(relation): sign for relation, sign in SIGN.items()}
 
@@ -116,6 +118,9 @@ class Rule(Protocol):
     def attribute(self, node: Node, peers: Peers) -> tuple[Contribution, ...]:
         """What each assertion other than the base, then each arrow, adds; the sum is x - logit(c(base))."""
 
+    def account(self, node: Node, peers: Peers) -> tuple[Belief, tuple[Contribution, ...]]:
+        """What `local` and `attribute` give, at the price of one."""
+
     def settings(self) -> dict[str, Any]:
         """The rule as JSON; `rule_from` reads it back."""
 
@@ -150,7 +155,7 @@ def group_of_voice(voice: Voice, pk: int, low_trust: float) -> Group:
     """The source, or the one group of all that are trusted little; the claim itself where none is stated."""
     if voice.source is None:
         return pk
-    return voice.source if voice.trust >= low_trust else ("low trust",)
+    return voice.source if voice.trust >= low_trust else POOL
 
 
 def _stated(node: Node, low_trust: float) -> Group | None:

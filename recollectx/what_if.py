@@ -6,10 +6,12 @@ that the same changes would give a moment later, and asking waits its turn like 
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from recollectx.changes import Change, Link, Retire, Retract, Trust, WriteResult
 from recollectx.claims import CURRENT, Claim, Status, check_text
 from recollectx.edges import Edge, Relation
+from recollectx.errors import InvalidQuery
 from recollectx.intake import Intake
 from recollectx.reach import find
 from recollectx.storage.memory_store import MemoryStore
@@ -17,6 +19,7 @@ from recollectx.storage.reading import Reader
 from recollectx.traces import Trace, Traces
 
 NOISE = 1e-9
+Kind = TypeVar("Kind")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,15 @@ class Impact:
     answers: tuple[Trace, ...]
 
 
+def several(given: Any, kind: type[Kind], name: str) -> list[Kind]:
+    """One value of a kind, or several of them, as a list. Raises InvalidQuery for anything else."""
+    listed = [given] if isinstance(given, kind) or not isinstance(given, Iterable) else list(given)
+    for each in listed:
+        if not isinstance(each, kind):
+            raise InvalidQuery(f"{name} takes one {kind.__name__} or several, got {each!r}")
+    return listed
+
+
 def what_if(
     storage: MemoryStore,
     scope: str,
@@ -77,6 +89,8 @@ def what_if(
     trust: Mapping[str, float],
 ) -> WhatIf:
     """See `Memory.what_if`. assert_: claims of `scope`."""
+    if not isinstance(trust, Mapping):
+        raise InvalidQuery(f"trust takes levels by source, such as {{'ana': 0.5}}, got {trust!r}")
     results: list[WriteResult] = []
     store = intake.planned(assert_, results)
 

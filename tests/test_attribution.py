@@ -1,6 +1,8 @@
 """What each edge and each witness adds, and the pictures of it."""
 
+import html
 import json
+import re
 import shutil
 import subprocess
 from itertools import count
@@ -121,6 +123,29 @@ def test_one_source_counts_once_and_the_other_says_why_not(memory):
     assert found[own].why_not == "same source as the claim's own"
 
 
+def test_two_derivations_from_one_claim_are_told_apart(memory):
+    top, premise = (memory.store(fact(word, word)).claim_id for word in ("sweet", "ripe"))
+    for name in (None, "by taste"):
+        memory.relate(premise, top, "derives", strength=0.25, derivation=name)
+    root = memory.explain_deep(top).root
+    assert [child.counted for child in root.children] == [True, False]
+    assert sum_of(root) == pytest.approx(root.x, abs=1e-9)
+
+
+def test_sources_trusted_little_share_one_voice_and_are_not_called_the_same(memory):
+    top = memory.store(fact("sweet", "l0", confidence=0.9)).claim_id
+    memory.store(fact("sweet", "l1", confidence=0.8))
+    against = [memory.store(fact(f"bitter {name}", name)).claim_id for name in ("l2", "l3")]
+    for name in ("l0", "l1", "l2", "l3"):
+        memory.trust(name, 0.2)
+    for src in against:
+        memory.add_contradiction(src, top)
+    root = memory.explain_deep(top).root
+    shared = "shares the one voice of sources trusted below 0.5"
+    assert [each.why_not for each in root.witnesses] == [shared]
+    assert sorted(child.why_not for child in root.children) == ["", shared]
+
+
 def test_witnesses_stand_on_the_claim_they_assert(memory):
     top = memory.store(fact("sweet", "ana", confidence=0.9)).claim_id
     memory.store(fact("sweet", "bob", confidence=0.6))
@@ -178,7 +203,7 @@ def test_the_number_of_queries_grows_with_depth_by_one_a_level(memory):
     assert len(set(counts)) == 1
 
 
-NASTY = 'x"]; n0 --> n9 %% \\" <b>bold</b> \x1b[31m | #quot; `end`\nsubgraph'
+NASTY = 'x"]; n0 --> n9 %% \\" <b>bold</b> \x1b[31m | #quot; `end`\nsubgraph $$x^2$$ &lt; \\N'
 
 
 @pytest.fixture
@@ -205,7 +230,7 @@ def test_dot_is_one_graph_whatever_the_claims_say(pictured):
     # Only the first and the last quote of a label are bare.
     for line in lines[3:-1]:
         assert line.replace("\\\\", "").replace('\\"', "").count('"') % 2 == 0
-    assert "not counted: same source as" in picture
+    assert "not counted: same source as" in picture.replace("\\n", " ")
     assert "dashed" in picture
 
 
@@ -217,14 +242,52 @@ def test_graphviz_draws_it(pictured):
     assert len([line for line in drawn.stdout.splitlines() if line.startswith("node ")]) == 4
 
 
+@pytest.fixture
+def crowded(memory) -> ExplanationResult:
+    """A claim with 21 others around it, most of them by a relation that moves nothing, and each with one more."""
+    hub = memory.store(fact("of a rather long list of things", "ana")).claim_id
+    for number in range(21):
+        words = f"of rain & a warehouse on the {number}th &lt; bank of the river"
+        src = memory.store(fact(words, "bob")).claim_id
+        memory.relate(src, hub, "supports" if number % 3 == 0 else "owns")
+        memory.add_support(memory.store(fact(f"of {number}", "carl")).claim_id, src)
+    return memory.explain_deep(hub, max_depth=1)
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+def test_graphviz_draws_a_crowd_on_a_page_with_the_words_as_they_are(crowded):
+    drawn = subprocess.run(
+        ["dot", "-Tsvg"], input=to_dot(crowded), capture_output=True, text=True, check=True, timeout=60
+    ).stdout
+    tall, wide = (float(re.search(rf'{name}="(\d+)pt"', drawn)[1]) for name in ("height", "width"))
+    assert wide < 1_500
+    assert tall < 3_000
+    shown = " ".join(html.unescape(text) for text in re.findall(r"<text[^>]*>([^<]*)</text>", drawn))
+    assert "&lt; bank" in shown.replace("\xa0", " ")
+    assert "more is not shown" in shown.replace("\xa0", " ")
+
+
+@pytest.mark.parametrize("draw", [to_dot, to_mermaid])
+def test_a_picture_breaks_lines_says_nothing_twice_and_tells_what_it_leaves_out(crowded, pictured, draw):
+    picture = draw(crowded)
+    for label in re.findall(r'(?:label=|\[|\|)"([^"]+)"', picture):
+        lines = label.replace("<br/>", "\\n").split("\\n")
+        assert max(len(html.unescape(re.sub(r"#(\d+);", r"&#\1;", line))) for line in lines) <= 30
+    assert "owns does not" not in picture
+    assert "owns not counted: does not" in picture
+    assert picture.count("more is not shown") == 1
+    assert len(re.findall(r"\n  more (?:->|-\.->) n\d+", picture)) == 21
+    assert "more is not shown" not in draw(pictured)
+
+
 def test_mermaid_labels_hold_no_character_with_a_meaning(pictured):
     lines = to_mermaid(pictured).splitlines()
-    assert lines[0] == "flowchart BT"
+    assert lines[0] == "flowchart RL"
     boxes = [line for line in lines if line.endswith(("confident", "unsure", "doubtful", "unused"))]
     assert len(boxes) == 4
     for line in boxes:
         label = line[line.index('["') + 2 : line.rindex('"]:::')].replace("<br/>", "")
-        assert not set(label) & set("\"'`<>[]{}()|\\%\x1b\n")
+        assert not set(label) & set("\"'`<>[]{}()|\\%$\x1b\n")
     arrows = [line for line in lines if '|"' in line]
     assert len(arrows) == 4
     assert all(line.count('"') == 2 for line in arrows)

@@ -9,7 +9,7 @@ from conftest import START, event, fact
 
 from recollectx import Assertion, Basis, Category, Claim, Edge, EpisodicClaim, Memory, SemanticClaim, Status
 from recollectx.claims import MAX_NAME, MAX_TEXT
-from recollectx.errors import InvalidClaim
+from recollectx.errors import InvalidClaim, InvalidSetting
 
 NOON = datetime(2024, 5, 31, 12, tzinfo=UTC).timestamp()
 
@@ -224,6 +224,22 @@ def test_nothing_is_written_when_one_of_many_is_bad(memory):
         memory.store_many([fact("sweet"), fact("sour", id=taken), fact("bitter")])
     assert [claim.object for claim in memory.retrieve()] == ["salty"]
     assert memory.store(fact("sweet")).claim_id == memory.retrieve()[0].id
+
+
+def test_many_are_stored_batch_by_batch_when_asked(memory):
+    tastes = [fact(f"taste {n}") for n in range(5)]
+    told = []
+    results = memory.store_many(iter(tastes), batch=2, progress=told.append)
+    assert [result.claim_id for result in results] == [claim.id for claim in tastes]
+    assert told == [2, 2, 1]
+    first = results[0].tx
+    assert [result.tx for result in results] == [first, first, first + 1, first + 1, first + 2]
+    with pytest.raises(InvalidClaim):
+        memory.store_many([fact("sweet"), fact("sour"), Claim(confidence=0.5)], batch=2)
+    assert {claim.object for claim in memory.retrieve()} >= {"sweet", "sour"}
+    for wrong in (0, -1, 1.5, True):
+        with pytest.raises(InvalidSetting, match="batch"):
+            memory.store_many([fact("salty")], batch=wrong)
 
 
 def test_a_time_finer_than_a_microsecond_still_names_the_same_episode():

@@ -185,6 +185,31 @@ def test_erase_asks_first(ask, run, story, db):
     assert b"Faro" not in db.read_bytes()
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["--json", "snapshot", "garbage"],
+        ["snapshot", "garbage", "--json"],
+        ["--json", "erase", "--whole-scope"],
+        ["--json", "undo", "99999999999999999999999"],
+        ["--json", "undo"],
+        ["--json", "nonsense"],
+        ["--json", "what-if"],
+    ],
+)
+def test_with_json_wrong_usage_is_told_as_json(run, story, ask, line):
+    result = run(*line)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert list(json.loads(result.stderr)) == ["error"]
+    assert len(ask("list")["claims"]) > 0
+
+
+def test_without_json_wrong_usage_is_told_with_the_usage(run, story):
+    result = run("snapshot", "garbage")
+    assert (result.exit_code, "Usage:" in result.stderr) == (2, True)
+    assert run("undo", "99999999999999999999999").exit_code == 2
+
+
 def test_the_receipt_of_an_erasure_is_ids_without_content(ask, story):
     claim_id = fact(ask, "Lagos")["id"]
     receipt = ask("erase", claim_id, "--yes")
@@ -595,6 +620,25 @@ def test_doctor_reads_an_erased_and_revised_memory(ask, run, story, db):
         memory.update(memory.retrieve(type="semantic")[0].id, object="Tavira")
     assert all(checks(run).values())
     assert ask("doctor")["erased"] == 1
+
+
+def test_doctor_finishes_an_erasure_once_nobody_reads(ask, run, story, db):
+    files = (db, db.with_name(db.name + "-wal"))
+
+    def told() -> bool:
+        return any(b"marzipan" in each.read_bytes() for each in files if each.exists())
+
+    with Memory.open(db) as memory:
+        claim = memory.store(EpisodicClaim(summary="the code is marzipan")).claim_id
+        with closing(sqlite3.connect(db, isolation_level=None)) as reader:
+            reader.execute("BEGIN")
+            reader.execute("SELECT count(*) FROM rx_texts").fetchall()
+            assert memory.erase(claim).pending
+            found = ask("doctor")
+            assert (found["ok"], found["pending"], told()) == (True, True, True)
+            assert "may still hold erased words" in run("doctor").stdout
+        found = ask("doctor")
+        assert (found["ok"], found["pending"], found["log_bytes"], told()) == (True, False, 0, False)
 
 
 ACTIVE = "(SELECT pk FROM rx_claims WHERE type = 'semantic' LIMIT 1)"

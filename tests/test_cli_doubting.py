@@ -107,14 +107,14 @@ def test_disputes_are_listed_and_closed(ids, run, ask):
     assert "bitter" in run("disputes").stdout
     assert ask("recall", "tea")["hits"][0]["disputes"]
     told = ask("resolve", ids["sweet"], "--reason", "asked")
-    assert told == {"kept": ids["sweet"], "dropped": ids["rival"], "reason": "asked"}
+    assert told == {"kept": ids["sweet"], "dropped": ids["rival"], "reason": "asked", "tx": 12}
     assert "Nothing is in dispute" in run("disputes").stdout
     assert run("resolve", ids["sweet"]).exit_code == 1
 
 
 def test_confirmations_are_scored(ids, run, ask):
     assert "Too few" in run("calibration").stdout
-    assert ask("confirm", ids["friend"]) == {"id": ids["friend"], "confirmed": True}
+    assert ask("confirm", ids["friend"]) == {"id": ids["friend"], "confirmed": True, "tx": 12}
     assert "confirmed" in run("confirm", ids["turn"]).stdout
     run("resolve", ids["sweet"], "--drop", ids["rival"])
     told = ask("calibration")
@@ -142,6 +142,31 @@ def test_recall_warns_when_nothing_fits(ids, run, ask):
     assert (told["nothing_fits"], len(told["hits"])) == (True, 1)
     assert "may not be known" in run("recall", "sugar factory opening hours").stderr
     assert ask("recall", "tea tastes sweet")["nothing_fits"] is False
+
+
+def test_every_write_says_which_transaction_to_undo(ids, run, ask, path):
+    with Memory.open(path) as memory:
+        begun = memory.last_tx()
+    steps = [
+        ("remember", "Tea is warm", "--source", "dora"),
+        ("trust", "dora", "0.4"),
+        ("confirm", ids["sweet"]),
+        ("retract", "dora"),
+        ("forget", ids["friend"]),
+        ("resolve", ids["sweet"], "--drop", ids["rival"]),
+    ]
+    for tx, step in enumerate(steps, begun + 1):
+        told = ask(*step)
+        assert told.get("tx", told.get("results", [{}])[0].get("tx")) == tx
+    for tx in range(begun + len(steps), begun, -1):
+        assert ask("undo", tx)["undone"] == tx
+    for tx, step in enumerate(steps, begun + 2 * len(steps) + 1):
+        assert f"transaction {tx}" in run(*step).stdout
+    (event,) = (each for each in ask("timeline")["events"] if each["seq"] == begun + 3)
+    assert (event["kind"], event["what"], event["claim_id"]) == ("confirm", "confirmed", ids["sweet"])
+    shown = run("timeline").stdout
+    assert shown.startswith("tx ")
+    assert f"\n{begun + 3} " in shown
 
 
 def test_doctor_finds_nothing_wrong_after_all_that(ids, run):

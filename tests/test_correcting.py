@@ -36,11 +36,52 @@ def status(memory: Memory, claim_id: str) -> str:
 # -- correct -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("verb", ["correct", "supersede"])
+def test_a_text_is_nobodys_word_and_quotes_nobody(memory, verb):
+    old = memory.store(
+        home("Porto", "Ben", evidence=("Ana lives in Porto",), metadata={"correction_reason": "an older one"})
+    ).claim_id
+    new = memory.get(getattr(memory, verb)(old, "Braga").claim_id)
+    assert (new.source, new.evidence, dict(new.metadata)) == (None, (), {})
+    memory.trust("Ben", 0.1)
+    memory.retract("Ben")
+    assert (memory.get(new.id).confidence, memory.get(new.id).status) == (new.confidence, Status.ACTIVE)
+    memory.trust("Ben", 1.0)
+    memory.store(home("Braga", "Ben"))
+    assert memory.get(new.id).confidence > new.confidence
+
+
+@pytest.mark.parametrize("verb", ["correct", "supersede"])
+def test_a_text_is_the_word_of_whoever_is_named(memory, verb):
+    old = memory.store(home("Porto", "Ben")).claim_id
+    with pytest.raises(InvalidClaim, match="states its own"):
+        getattr(memory, verb)(old, home("Braga", "Cara"), source="Cara")
+    with pytest.raises(InvalidClaim, match="source"):
+        getattr(memory, verb)(old, "Braga", source="")
+    new = memory.get(getattr(memory, verb)(old, "Braga", source="Cara").claim_id)
+    assert new.source == "Cara"
+    memory.retract("Cara")
+    assert status(memory, new.id) == Status.RETIRED
+
+
+def test_why_a_claim_was_corrected_goes_when_it_is_erased(path, memory):
+    old = memory.store(home("Xanadu", "Ben", evidence=("Xanadu it is",))).claim_id
+    new = memory.correct(old, "Braga", reason="she said Xanadu in jest").claim_id
+    memory.update(new, metadata={**memory.get(new).metadata, "kept": "yes"})
+    memory.retrieve(metadata={"correction_reason": "she said Xanadu in jest"})
+    memory.erase(old)
+    assert dict(memory.get(new).metadata) == {"kept": "yes"}
+    assert memory.retrieve(metadata={"correction_reason": "she said Xanadu in jest"}) == []
+    assert all("correction_reason" not in each.metadata for each in memory.history.of(new).versions)
+    memory.close()
+    assert b"xanadu" not in path.read_bytes().lower()
+
+
 def test_what_was_never_true_is_shown_at_no_time(memory):
     old = memory.store(home("Porto", "ana")).claim_id
     done = memory.correct(old, "Braga", reason="a slip of the pen")
     new = memory.get(done.claim_id)
-    assert (new.text, new.source, new.since) == ("Ana lives in Braga", "ana", START)
+    assert (new.text, new.source, new.since) == ("Ana lives in Braga", None, START)
     assert new.metadata["correction_reason"] == "a slip of the pen"
     for when in (START, START + DAY, NOW):
         assert texts(memory, valid_at=when) == ["Ana lives in Braga"]
@@ -516,10 +557,13 @@ def test_the_commands_do_what_the_methods_do(path, ask):
     moved = ask("supersede", corrected["id"], "Faro", "--at", "2024-05-01")
     assert moved["claim"]["valid_from"] == "2024-05-01T00:00:00Z"
     assert ask("undo", moved["tx"])["undone"] == moved["tx"]
-    assert ask("trust", "ana", "0.4") == {"source": "ana", "level": 0.4, "scope": "global"}
+    assert ask("trust", "ana", "0.4") == {"source": "ana", "level": 0.4, "scope": "global", "tx": 5}
     taken = ask("retract", "ana")
-    assert [claim["status"] for claim in taken["claims"] if claim["id"] == corrected["id"]] == ["retired"]
+    assert [claim["id"] for claim in taken["claims"]] == [old]
     ask("undo", taken["tx"])
+    asked = ask("supersede", corrected["id"], "Faro", "--source", "carl")
+    assert asked["claim"]["source"] == "carl"
+    ask("undo", asked["tx"])
     assert ask("forget", corrected["id"])["action"] == "DELETE"
     assert ask("restore", corrected["id"])["claim"]["status"] == "active"
     assert "later" in ask("undo", corrected["tx"], code=1)["error"]
@@ -540,3 +584,9 @@ def test_the_commands_speak_to_people(path):
     assert "in use" in said("restore", old)
     assert "trusted 0.5" in said("trust", "ana", "0.5")
     assert "took back 1 claims" in said("retract", "ana")
+
+
+def test_an_end_before_the_beginning_is_told_in_dates(memory):
+    old = memory.store(home("Porto", "ana", valid_from="2024-05-01")).claim_id
+    with pytest.raises(InvalidClaim, match=r"begins at 2024-05-01T00:00:00Z.* at 2024-01-01T00:00:00Z"):
+        memory.supersede(old, "Braga", at="2024-01-01")

@@ -4,7 +4,7 @@ import runpy
 from pathlib import Path
 
 import pytest
-from conftest import DAY, START, fact, home
+from conftest import DAY, NOW, START, fact, home
 
 from recollectx import Memory, Status
 from recollectx.calibration import FEWEST, judged
@@ -94,6 +94,45 @@ def test_what_is_out_of_use_or_over_is_not_in_the_queue(memory, clock):
     memory.update(one, valid_to=clock.now + DAY)
     memory.forget(other)
     assert memory.disputes() == []
+
+
+def test_recall_and_the_queue_agree_on_what_is_current(memory, clock):
+    sources = {"over": {"valid_from": START, "valid_to": START + DAY}, "to come": {"valid_from": NOW + DAY}}
+    sweet = memory.store(fact("sweet", "ana")).claim_id
+    for source, times in sources.items():
+        memory.add_contradiction(memory.store(fact(source, source, **times)).claim_id, sweet)
+    assert (memory.disputes(), memory.recall("sweet tea").hits[0].disputes) == ([], ())
+    with pytest.raises(InvalidClaim, match="no open dispute"):
+        memory.resolve(sweet)
+    # What is asked about on purpose is in no dispute of today either.
+    assert all(not hit.disputes for hit in memory.recall("tea", status=list(Status)))
+    then = {hit.claim.object: hit.disputes for hit in memory.recall("tea", valid_at=START + DAY / 2)}
+    assert [len(then[each]) for each in ("sweet", "over")] == [1, 1]
+    clock.now = NOW + 2 * DAY
+    (dispute,) = memory.disputes()
+    assert {dispute.claim.object, dispute.rival.object} == {"sweet", "to come"}
+    assert all(len(hit.disputes) == 1 for hit in memory.recall("tea"))
+
+
+@pytest.mark.parametrize("source", ["source of bitter", "carl"])
+def test_what_was_dropped_and_is_said_again_is_in_dispute_again(memory, source):
+    one, _ = rivals(memory, 0.8, 0.8)
+    memory.resolve(keep=one)
+    again = memory.store(fact("bitter", source)).claim_id
+    assert memory.get(again).status == Status.ACTIVE
+    (dispute,) = memory.disputes()
+    assert {dispute.claim.id, dispute.rival.id} == {one, again}
+    memory.resolve(keep=one)
+    assert memory.disputes() == []
+    assert memory.get(one).confidence == pytest.approx(0.8, abs=1e-9)
+
+
+def test_what_was_dropped_contradicts_no_claim_that_is_over_or_out_of_use(memory, clock):
+    one, _ = rivals(memory, 0.8, 0.8)
+    memory.resolve(keep=one)
+    memory.update(one, valid_to=clock.now)
+    again = memory.store(fact("bitter", "carl", created_at=clock.now + 1)).claim_id
+    assert memory.explain(again)["contradicted_by"] == []
 
 
 def test_a_dispute_is_closed_and_can_be_opened_again(memory):

@@ -78,7 +78,8 @@ def test_words_are_held_in_any_inflection(said, word, held):
 
 def echo(shown, claim, said, *, machine=False, speaker="user"):
     seen = Shown.of(shown)
-    return seen.echo(claim, seen.own_words([said], speaker), machine=machine)
+    own = seen.own_words([said], speaker)
+    return seen.echo(claim, own, machine=machine) or (not machine and seen.retold(claim, own))
 
 
 MORE = fact("user", "lives_in", "Ghent")
@@ -269,6 +270,16 @@ def test_a_person_who_says_again_what_was_shown_is_heard():
         assert [each.action for each in result] == ["ADD", "UPDATE"]
         assert result.problems == ()
         assert memory.retrieve(type="semantic")[0].support_count == 2
+
+
+def test_a_person_may_put_right_what_was_shown():
+    with Memory.open(":memory:", embedder=None) as memory:
+        memory.remember([{"speaker": "Ana", "text": "I'm a nurse. I live in Ghent."}])
+        recall = memory.recall("What does Ana do, and where?")
+        said = "I was never a nurse. I've never lived in Ghent."
+        result = memory.remember([{"speaker": "Ana", "text": said}], shown=[recall, "Ana works as a nurse."])
+        assert result.problems == ()
+        assert memory.retrieve(type="semantic") == []
 
 
 def test_what_was_left_out_is_told_and_a_reply_is_no_fact():

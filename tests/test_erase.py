@@ -1,5 +1,6 @@
 import random
 import sqlite3
+from contextlib import closing
 
 import pytest
 from conftest import START, event, fact
@@ -164,6 +165,7 @@ def test_a_whole_scope_is_erased_and_no_other(memory, path):
     assert traces(path, ["secretone", "secrettwo", "secretthree"]) == []
     assert other.get(kept) is not None
     assert memory.erase(scope="nobody").ids == ()
+    assert traces(path, ["nobody"]) == []
     for bad in ({}, {"claim_id": kept, "scope": "team-a"}):
         with pytest.raises(InvalidClaim):
             memory.erase(**bad)
@@ -180,6 +182,22 @@ def test_the_receipt_is_pending_while_somebody_still_reads_the_old_pages(memory,
     reader.close()
     assert memory.storage.database.truncate_log() is True
     assert traces(path, ["marzipan"]) == []
+
+
+@pytest.mark.parametrize("how", ["write", "close"])
+def test_a_pending_erasure_is_finished_by_the_next_write_and_at_closing(path, how):
+    with Memory.open(path) as memory, closing(sqlite3.connect(path, isolation_level=None)) as other:
+        gone = memory.store(fact("marzipan")).claim_id
+        other.execute("BEGIN")
+        other.execute("SELECT count(*) FROM rx_claims").fetchall()
+        assert memory.erase(gone).pending is True
+        other.execute("COMMIT")
+        assert traces(path, ["marzipan"]) == ["marzipan"]
+        if how == "close":
+            memory.close()
+        else:
+            memory.store(fact("sweet"))
+        assert traces(path, ["marzipan"]) == []
 
 
 def test_numbers_afterwards_are_those_of_a_memory_that_never_knew_it(memory):
@@ -212,3 +230,92 @@ def test_the_search_tokens_of_others_are_untouched(memory):
         fresh.store_many([fact("alpha beta"), fact("alpha gamma")])
         expected = [(hit.claim.text, hit.score) for hit in fresh.recall("alpha gamma")]
     assert [(hit.claim.text, hit.score) for hit in memory.recall("alpha gamma")] == expected
+
+
+QUOTE = "the zebra is in room twelve"
+
+
+@pytest.mark.parametrize(
+    ("quoting", "deep", "gone"),
+    [
+        (event("mid", evidence=(QUOTE,)), 1, True),
+        (event("end", evidence=(QUOTE,)), 3, True),
+        (event("end", evidence=(QUOTE, "a note of mine")), 2, False),
+        (event(f"Notes: {QUOTE}", "bot"), 1, True),
+        (event(f"Notes: {QUOTE}"), 2, True),
+        (fact(QUOTE, subject="note", predicate="says"), 2, True),
+        (event("x", metadata={"q": QUOTE, "kept": 1}), 1, False),
+        (event("x", metadata={"deep": {"list": [1, {QUOTE: 2}]}}), 2, False),
+        (event("x", entities=(QUOTE, "Ana")), 1, False),
+        (event("y", evidence=("The ZEBRA is in room twelve",)), 1, True),
+        (event("y", evidence=("he said 'the zebra is in room' roughly",)), 1, True),
+        (event("Whoever asks: zebra is in room something"), 1, True),
+    ],
+)
+def test_quotations_go_through_any_depth_and_wherever_they_stand(memory, path, quoting, deep, gone):
+    root = last = str(memory.store(event(QUOTE, "ana")).claim_id)
+    for step in range(deep - 1):
+        last = str(memory.derive(event(f"step {step}"), [last]).claim_id)
+    memory.derive(quoting, [last])
+    receipt = memory.erase(root)
+    memory.close()
+    content = raw(path).lower()
+    assert b"zebra is in room" not in content
+    with Memory.open(path) as again:
+        assert (again.get(quoting.id) is None) is gone
+        assert receipt.ids == ((root, quoting.id) if gone else (root,))
+        assert receipt.cut == (() if gone else (quoting.id,))
+        if quoting.metadata.get("kept"):
+            assert again.get(quoting.id).metadata == {"kept": 1}
+        if quoting.entities:
+            assert again.get(quoting.id).entities == ("Ana",)
+        if not gone and quoting.evidence:
+            assert again.get(quoting.id).evidence == ("a note of mine",)
+
+
+def test_an_old_wording_that_quoted_goes_too(memory, path):
+    root = memory.store(event(QUOTE, "ana")).claim_id
+    made = memory.derive(event(f"It is said that {QUOTE}"), [root]).claim_id
+    memory.update(made, summary="It is said that somebody is somewhere")
+    assert set(memory.erase(root).ids) == {root, made}
+    assert traces(path, ["zebra"]) == []
+
+
+def test_what_only_shares_common_words_with_the_erased_stays(memory):
+    root = memory.store(event("Ana has moved to the coast of Portugal in spring", "ana")).claim_id
+    kept = [
+        event("Ana likes the sea", evidence=("she told us in the kitchen",), metadata={"place": "Portugal"}),
+        event("It was in the spring", "bob"),
+    ]
+    for claim in kept:
+        memory.derive(claim, [root])
+    receipt = memory.erase(root)
+    assert (receipt.ids, receipt.cut) == ((root,), ())
+    assert memory.get(kept[0].id).evidence == ("she told us in the kitchen",)
+    assert memory.get(kept[0].id).metadata == {"place": "Portugal"}
+
+
+def test_a_summary_keeps_what_its_other_turns_say(memory):
+    same = [memory.store(event(QUOTE, "ana", created_at=START + n)).claim_id for n in range(2)]
+    other = memory.store(event("the lion has left its cage again", "ana")).claim_id
+    both = memory.derive(event(f"Today: {QUOTE}", evidence=(QUOTE,)), same).claim_id
+    mixed = memory.derive(
+        event(f"Today: {QUOTE}; the lion has left its cage again"), [same[0], other]
+    ).claim_id
+    memory.erase(same[0])
+    assert memory.get(both).evidence == (QUOTE,)
+    assert memory.get(mixed) is None
+
+
+def test_erasing_a_scope_leaves_no_name_of_a_source(path):
+    with Memory.open(path, scope="mine") as memory:
+        other = Memory(memory.storage, scope="other")
+        memory.trust("srcseven", 0.2)
+        memory.trust("srceight", 0.2)
+        memory.store(fact("sweet", "srcseven"))
+        other.trust("srcnine", 0.3)
+        assert len(traces(path, ["srcseven", "srceight"])) == 2
+        memory.erase(scope="mine")
+        assert traces(path, ["srcseven", "srceight", "srcnine"]) == ["srcnine"]
+        assert memory.store(fact("sweet", "srcseven")).tx
+        assert memory.retrieve()[0].confidence == 0.8

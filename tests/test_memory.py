@@ -534,3 +534,88 @@ def test_the_evidence_of_one_source_is_bounded(memory):
         claim_id = memory.store(fact("sweet", "ana", evidence=f"said {number}")).claim_id
     evidence = memory.get(claim_id).evidence
     assert (len(evidence), evidence[-1]) == (100, "said 149")
+
+
+WRONG = [
+    lambda memory, claim: memory.undo(2**70),
+    lambda memory, claim: memory.traces.list(limit=10**30),
+    lambda memory, claim: memory.traces.list(offset=2**64),
+    lambda memory, claim: memory.traces.record("x", "y"),
+    lambda memory, claim: memory.what_if(relate=("a", "b", "supports")),
+    lambda memory, claim: memory.what_if(trust=["p"]),
+    lambda memory, claim: memory.what_if(trust="p"),
+    lambda memory, claim: memory.what_if(withdraw=5),
+    lambda memory, claim: memory.what_if(withdraw=[claim, 5]),
+    lambda memory, claim: memory.what_if(retract=5),
+    lambda memory, claim: memory.what_if(assert_="tea"),
+    lambda memory, claim: memory.derive(fact("loved"), 5),
+    lambda memory, claim: memory.derive(fact("loved"), [5]),
+    lambda memory, claim: memory.history.snapshot(START, scope=5),
+    lambda memory, claim: memory.history.iter_claims(START, 5),
+    lambda memory, claim: memory.history.timeline(scope=5),
+    lambda memory, claim: memory.history.diff(START, START, scope=5),
+    lambda memory, claim: memory.retrieve(scopes=5),
+    lambda memory, claim: memory.retrieve(status=5),
+    lambda memory, claim: memory.retrieve(entities=5),
+    lambda memory, claim: memory.list(offset=2**64),
+    lambda memory, claim: memory.retract(["p"]),
+    lambda memory, claim: memory.retract("p", 5),
+    lambda memory, claim: memory.disputes(-1),
+    lambda memory, claim: memory.disputes(0),
+    lambda memory, claim: memory.disputes(True),
+    lambda memory, claim: memory.disputes(["global"]),
+    lambda memory, claim: memory.disputes("global", 10**30),
+    lambda memory, claim: memory.calibration(5),
+    lambda memory, claim: memory.trust("ana", 0.5, 5),
+    lambda memory, claim: memory.trust("ana", "much"),
+    lambda memory, claim: memory.erase(scope=5),
+    lambda memory, claim: memory.impact(5),
+    lambda memory, claim: memory.confirm(5),
+]
+
+
+@pytest.mark.parametrize("call", WRONG, ids=range(len(WRONG)))
+def test_what_cannot_be_meant_is_refused_by_an_error_of_ours(memory, call):
+    claim = memory.store(fact("sweet", "ana")).claim_id
+    before = memory.last_tx()
+    with pytest.raises((InvalidClaim, InvalidQuery)) as refused:
+        call(memory, claim)
+    assert str(refused.value)
+    assert memory.last_tx() == before
+
+
+def test_another_scope_is_named_where_one_is_asked_about(path, clock):
+    with Memory.open(path, clock=clock) as memory:
+        team = Memory(memory.storage, scope="team")
+        one, two = (team.store(fact(word, word)).claim_id for word in ("sweet", "bitter"))
+        team.add_contradiction(one, two)
+        team.confirm(one)
+        now = NOW + DAY
+        assert memory.history.snapshot(now, "team") == team.history.snapshot(now)
+        assert memory.history.snapshot(now, "team", now) == team.history.snapshot(now, valid_at=now)
+        assert memory.history.snapshot(now, "global").claims == ()
+        assert memory.history.diff(START, now, "team") == team.history.diff(START, now)
+        assert [each.gap for each in memory.disputes("team")] == [each.gap for each in team.disputes()]
+        assert len(memory.disputes(scope="team", limit=1)) == len(team.disputes(1)) == 1
+        assert memory.disputes("global") == memory.disputes() == []
+        assert memory.calibration("team").confirmed == memory.calibration(scope="team").confirmed == 1
+        assert memory.calibration().confirmed == 0
+        before = team.get(one).confidence
+        memory.trust("sweet", 0.3)
+        assert team.get(one).confidence == before
+        tx = memory.trust("sweet", 0.3, scope="team").tx
+        assert team.get(one).confidence < before
+        team.undo(tx)
+        assert team.get(one).confidence == pytest.approx(before, abs=1e-9)
+
+
+def test_what_is_said_of_sources_names_its_transaction(memory):
+    claim = memory.store(fact("sweet", "ana")).claim_id
+    before = memory.get(claim).confidence
+    for step in (lambda: memory.trust("ana", 0.2), lambda: memory.retract("ana")):
+        done = step()
+        assert done.tx == memory.last_tx()
+        memory.undo(done.tx)
+        assert memory.get(claim).confidence == pytest.approx(before, abs=1e-9)
+    taken = memory.retract("nobody")
+    assert (taken, taken.tx) == ([], 0)

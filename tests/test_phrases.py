@@ -49,6 +49,17 @@ def facts(text: str, speaker: str | None = "Ana") -> list[tuple[str, str, str]]:
         ("My sister's name is Bea", "sister_name", "Bea"),
         ("My birthday is on 3 May", "birthday", "3 May"),
         ("My goal is to run a marathon", "goal", "to run a marathon"),
+        ("My phone number is now 555-0123", "phone_number", "555-0123"),
+        ("My new phone number is 555-0123", "phone_number", "555-0123"),
+        ("My favourite colour has changed to teal", "favorite_color", "teal"),
+        ("My employer is Initech", "works_at", "Initech"),
+        ("My home is Porto again", "lives_in", "Porto"),
+        ("I've started working at Initech this week", "works_at", "Initech"),
+        ("I got a new job at Initech!", "works_at", "Initech"),
+        ("I went back to being a nurse", "works_as", "a nurse"),
+        ("I've become a nurse", "works_as", "a nurse"),
+        ("I said Faro, but I live in Braga", "lives_in", "Braga"),
+        ("Sorry, I told you blue but my favourite colour is teal", "favorite_color", "teal"),
     ],
 )
 def test_first_person(text: str, predicate: str, value: str) -> None:
@@ -103,6 +114,12 @@ def test_one_subject_carries_over_and() -> None:
         "I love jazz, said Bob.",
         "Bob lives in Rome",
         # conditions, wishes, the past, jokes
+        "I said yes, but I would live in Rome",
+        "I said I live in Rome, but Bob laughed",
+        "Bob said no, but I live in Rome",
+        "My home is my castle",
+        "My new favourite is here",
+        "I went back to being happy",
         "If I live in Rome, I save money",
         "I could live in Rome",
         "I wish I lived in Rome",
@@ -253,6 +270,9 @@ def test_a_question_mark_silences_a_sentence(text: str) -> None:
     [
         ("Running a marathon is my main goal.", "goal", "Running a marathon"),
         ("Emma is my favourite novel!", "favorite_novel", "Emma"),
+        ("Fig tart is now my favourite food these days.", "favorite_food", "Fig tart"),
+        ("Initech is my new employer", "works_at", "Initech"),
+        ("Atlas is my current project again", "current_project", "Atlas"),
         ("Yeah! Opening a bakery is my number one goal.", "goal", "Opening a bakery"),
     ],
 )
@@ -275,3 +295,39 @@ def test_a_value_may_come_before_its_attribute(text: str, predicate: str, value:
 )
 def test_what_only_looks_like_a_value_before_its_attribute(text: str) -> None:
     assert PhraseExtractor().find(Turn(text, "Ana", 0.0, None, None)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "predicate", "value"),
+    [
+        ("I never lived in Rome.", "lives_in", "Rome"),
+        ("Sorry, I've never actually worked for Initech", "works_at", "Initech"),
+        ("I was never a nurse.", "works_as", "a nurse"),
+        ("It's not true that I live in Rome!", "lives_in", "Rome"),
+        ("Please forget what I said about working as a nurse.", "works_as", "a nurse"),
+        ("Forget what I said about teal being my favourite colour", "favorite_color", "teal"),
+        ("My phone number was never 555-0123", "phone_number", "555-0123"),
+    ],
+)
+def test_what_was_never_so_is_taken_back(text: str, predicate: str, value: str) -> None:
+    (found,) = find(f"Hi! {text}")
+    claim = found.claim
+    assert (claim.subject, claim.predicate, claim.object) == ("Ana", predicate, value)
+    assert found.denied and found.span == text.rstrip(".!")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I no longer live in Rome",
+        "I have not been to Rome",
+        "Was I never a nurse?",
+        '"I never lived in Rome" is a song',
+        "I was never happy",
+        "If it is not true that I live in Rome, I worry",
+        "Forget what I said about the soup",
+        "Bob never lived in Rome",
+    ],
+)
+def test_what_takes_nothing_back(text: str) -> None:
+    assert find(text) == []

@@ -62,7 +62,7 @@ class Teller:
         elif event.kind == "retracted":
             assert self.memory.retract(event.person, self.claim(self.said[event.of]))
         else:
-            self.memory.correct(self.claim(self.said[event.of]), event.value)
+            self.memory.correct(self.claim(self.said[event.of]), event.value, source=event.person)
 
     def claim(self, event: Event) -> str:
         """The id of what the person says that it was true then."""

@@ -267,3 +267,47 @@ def test_the_order_in_which_the_same_things_are_told_does_not_matter(path):
                     say(memory, *told[(first + at * step) % len(told)])
                 seen.add(str(on(memory, -1, 1, 4, 7, 8.5, 9)))
     assert seen == {str([[], ["Oslo"], ["Rome"], ["Oslo"], ["Rome"], ["Bern"]])}
+
+
+def told(memory: Memory, text: str, day: float, source: str = "Ana") -> str:
+    return str(memory.remember(text, source=source, at=START + day * DAY)[-1].claim_id)
+
+
+def homes(memory: Memory) -> list[tuple[str, str]]:
+    return [(claim.object, claim.source) for claim in memory.retrieve(type="semantic")]
+
+
+def test_a_sentence_that_takes_back_ends_what_was_read_in_its_speakers_turns(memory):
+    told(memory, "I live in Porto", 1)
+    braga = told(memory, "I moved to Braga", 2)
+    assert homes(memory) == [("Braga", "Ana")]
+    done = memory.remember("I never lived in Braga", source="Ana", at=START + 3 * DAY)[-1]
+    assert (done.action, done.claim_id, done.reason) == ("DELETE", braga, "taken back by its source")
+    assert homes(memory) == [("Porto", "Ana")]
+    assert memory.get(braga).status == Status.RETIRED
+    memory.undo(done.tx)
+    assert homes(memory) == [("Braga", "Ana")]
+
+
+def test_what_others_say_stays_when_a_speaker_takes_it_back(memory):
+    told(memory, "I live in Porto", 1)
+    told(memory, "Ana lives in Porto", 2, source="Ben")
+    told(memory, "I never lived in Porto", 3)
+    assert homes(memory) == [("Porto", "Ben")]
+    memory.remember("It is not true that Ana lives in Porto", source="Ben", at=START + 4 * DAY)
+    assert homes(memory) == []
+
+
+def test_taking_back_what_was_never_said_changes_no_claim(memory):
+    told(memory, "I live in Porto", 1)
+    done = memory.remember("I never lived in Rome", source="Ana", at=START + 2 * DAY)
+    assert [each.action for each in done] == ["ADD"]
+    assert homes(memory) == [("Porto", "Ana")]
+
+
+def test_retracting_what_was_read_in_a_turn_takes_it_out_of_use(memory):
+    porto = told(memory, "I live in Porto", 1)
+    assert memory.retract("Ana", porto) == [porto]
+    assert memory.get(porto).status == Status.RETIRED
+    again = told(memory, "I live in Porto", 2)
+    assert homes(memory) == [("Porto", "Ana")] and memory.get(again).status == Status.ACTIVE

@@ -1,4 +1,5 @@
 import pytest
+import snowballstemmer
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -170,6 +171,28 @@ def test_tokens_survive_being_joined_by_spaces(text: str) -> None:
     found = tokens(text)
     assert " ".join(found).split() == found
     assert set(query_tokens(text)) <= set(found)
+
+
+ENDINGS = """
+    s es ies ied us ss sses ed eed eedly edly ing ingly y ly li e l ll al er or ic ant ent ism ion sion tion ate iti ous
+    ive ize able ible ance ence ment ement ful ness ative icate iciti ical alize ogi bli abli enci anci izer ator alism
+"""
+
+
+@given(st.from_regex("[a-z]{1,7}", fullmatch=True), st.sampled_from(["", *ENDINGS.split()]))
+@example("howe", "")
+@example("sky", "")
+@example("y", "")
+def test_leaving_words_without_an_english_ending_alone_changes_no_stem(word: str, ending: str) -> None:
+    whole = snowballstemmer.stemmer("english").stemWord(word + ending)
+    assert tokens(word + ending) == [whole]
+
+
+@given(st.text("abcAThe 12,.3'`_-#+!?:/*$%\t\n") | st.text(st.characters(max_codepoint=127)))
+def test_plain_english_is_read_like_any_other_text(text: str) -> None:
+    # A letter with marks sends the whole text the long way.
+    assert tokens(f"{text} \u00e9") == [*tokens(text), "e"]
+    assert fold(f"\u00e9 x {text} x") == f"\u00e9 {fold(f'x {text} x')}"
 
 
 def test_a_question_keeps_what_it_is_about_once_and_in_order() -> None:

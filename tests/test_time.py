@@ -11,11 +11,13 @@ from itertools import count, pairwise
 import pytest
 from click.testing import CliRunner
 from conftest import DAY, NOW, START, Clock, event, fact, home
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sqlalchemy import event as listening
 
 from recollectx import ALL_SCOPES, Memory, SemanticClaim
 from recollectx.changes import Assert, Link
-from recollectx.claims import Status, assertion_of
+from recollectx.claims import Claim, Status, assertion_of
 from recollectx.cli.app import app
 from recollectx.edges import Edge
 from recollectx.embeddings import HashEmbedder
@@ -489,7 +491,7 @@ def test_a_difference_names_what_came_went_and_changed_with_causes(memory, story
     assert (old, new) == (0.8, memory.history.get(story["sweet"], NOW + 3.5 * DAY).confidence)
     assert [(cause.at, cause.cause) for cause in changed.causes] == [(NOW + 3 * DAY, "relate")]
     came = [(each.edge.src, each.edge.relation, each.cause.cause) for each in found.edges_added]
-    assert came == [(story["oslo"], "supersedes", "store"), (story["bitter"], "contradicts", "relate")]
+    assert came == [(story["bitter"], "contradicts", "relate")]
     assert found.edges_removed == ()
 
 
@@ -506,15 +508,107 @@ def test_what_only_ran_out_is_removed_without_a_cause(memory, clock):
 
 
 def test_edges_that_went_and_changed_their_strength_are_told(memory, clock, story):
-    memory.unrelate(story["bitter"], story["sweet"], "contradicts")
     memory.relate(story["oslo"], story["bitter"], "caused", strength=0.5)
     at(clock, 6)
     memory.relate(story["oslo"], story["bitter"], "caused", strength=0.9)
-    found = memory.history.diff(NOW + 4.5 * DAY, NOW + 5 * DAY)
-    assert [each.edge.relation for each in found.edges_removed] == ["contradicts"]
-    assert found.edges_removed[0].cause.cause == "unrelate"
+    at(clock, 7)
+    memory.unrelate(story["oslo"], story["bitter"], "caused")
     found = memory.history.diff(NOW + 5 * DAY, NOW + 6 * DAY)
     assert [each.edge.strength for each in (*found.edges_removed, *found.edges_added)] == [0.5, 0.9]
+    found = memory.history.diff(NOW + 6 * DAY, NOW + 7 * DAY)
+    assert [each.edge.relation for each in found.edges_removed] == ["caused"]
+    assert found.edges_removed[0].cause.cause == "unrelate"
+
+
+def test_an_edge_goes_with_the_claim_at_its_end_and_is_told_with_its_cause(memory, clock, story):
+    (gone,) = memory.history.diff(NOW + 3.5 * DAY, NOW + 5 * DAY).edges_removed
+    assert (gone.edge.dst, gone.cause.cause) == (story["sweet"], "forget")
+    mild = memory.store(fact("mild", valid_to=NOW + 8 * DAY)).claim_id
+    memory.add_support(story["bitter"], mild)
+    (gone,) = memory.history.diff(NOW + 7 * DAY, NOW + 9 * DAY).edges_removed
+    assert (gone.edge.dst, gone.cause) == (mild, None)
+
+
+def test_an_edge_from_a_claim_of_everywhere_goes_when_that_is_forgotten(path, clock):
+    with Memory.open(path, clock=clock) as common:
+        mine = Memory(common.storage, scope="mine")
+        law = common.store(fact("law")).claim_id
+        mine.add_support(law, mine.store(fact("sweet")).claim_id)
+        at(clock, 1)
+        common.forget(law)
+        (gone,) = mine.history.diff(NOW, NOW + DAY).edges_removed
+        assert (gone.edge.src, gone.cause.cause) == (law, "forget")
+
+
+def test_a_difference_has_the_edges_of_the_snapshots_and_no_others(memory, clock, story):
+    found = memory.history.diff(0, clock.now)
+    assert {each.edge for each in found.edges_added} == set(memory.history.snapshot(clock.now).edges)
+
+
+def test_what_has_not_begun_is_in_no_snapshot_until_it_begins(memory, clock):
+    mars = memory.store(home("Mars", "ana", valid_from=NOW + 20 * DAY)).claim_id
+    coffee = memory.store(fact("sweet", "ana")).claim_id
+    moved = memory.supersede(coffee, "bitter", at=NOW + 10 * DAY).claim_id
+    for days, shown in ((1, [coffee]), (15, [moved]), (25, [mars, moved])):
+        when = at(clock, days)
+        assert set(ids_of(memory.retrieve())) == set(shown)
+        assert ids_of(memory.retrieve(as_of=when)) == ids_of(memory.history.snapshot(when))
+        assert set(ids_of(memory.history.iter_claims(when))) == set(shown)
+    found = memory.history.diff(NOW + DAY, NOW + 15 * DAY)
+    assert (ids_of(each.claim for each in found.added), ids_of(each.claim for each in found.removed)) == (
+        [moved],
+        [coffee],
+    )
+    (begun,) = memory.history.diff(NOW + 15 * DAY, NOW + 25 * DAY).added
+    assert (begun.claim.id, begun.causes) == (mars, ())
+
+
+_days = st.none() | st.integers(-3, 12)
+_deeds = st.lists(
+    st.one_of(
+        st.tuples(st.just("store"), _days, st.none() | st.integers(1, 6)),
+        st.tuples(
+            st.sampled_from(["supports", "contradicts", "caused"]), st.integers(0, 9), st.integers(0, 9)
+        ),
+        st.tuples(st.sampled_from(["forget", "restore"]), st.integers(0, 9), st.none()),
+    ),
+    max_size=14,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(_deeds)
+def test_snapshots_recall_and_differences_agree_about_what_begins_and_ends(deeds):
+    clock = Clock(NOW, step=0)
+    with Memory.open(":memory:", embedder=None, clock=clock) as memory:
+        ids: list[str] = []
+        for day, (what, one, two) in enumerate(deeds):
+            at(clock, day * 0.5)
+            if what == "store":
+                begins = None if one is None else NOW + one * DAY
+                ends = None if two is None else (clock.now if begins is None else begins) + two * DAY
+                claim = fact(f"of {day}", created_at=clock.now, valid_from=begins, valid_to=ends)
+                ids.append(memory.store(claim).claim_id)
+            elif not ids or (two is not None and one % len(ids) == two % len(ids)):
+                continue
+            elif two is None:
+                getattr(memory, what)(ids[one % len(ids)])
+            else:
+                memory.relate(ids[one % len(ids)], ids[two % len(ids)], what)
+        shown: dict[str, Claim] = {}
+        edges: set[Edge] = set()
+        for one, two in pairwise(NOW + step * DAY / 4 for step in range(-4, 60, 3)):
+            snapshot = memory.history.snapshot(two)
+            assert list(snapshot) == memory.retrieve(as_of=two)
+            assert {claim.id for claim in memory.history.iter_claims(two)} == set(ids_of(snapshot))
+            found = memory.history.diff(one, two)
+            for change in found.removed:
+                del shown[change.claim.id]
+            shown |= {change.claim.id: change.after for change in (*found.added, *found.changed)}
+            edges -= {change.edge for change in found.edges_removed}
+            edges |= {change.edge for change in found.edges_added}
+            assert shown == {claim.id: claim for claim in snapshot}
+            assert edges == set(snapshot.edges)
 
 
 def test_the_differences_lead_from_one_snapshot_to_the_next(memory, story):
@@ -681,7 +775,8 @@ def test_the_commands_look_back(ask, story):
     assert [each["id"] for each in found["added"]] == [story["oslo"], story["bitter"]]
     assert [each["id"] for each in found["removed"]] == [story["rome"]]
     assert found["changed"][0]["changed"] == ["confidence"]
-    assert found["edges_added"][0]["relation"] == "supersedes"
+    assert found["edges_added"][0]["relation"] == "contradicts"
+    assert ask("diff", iso(3.5), iso(5))["edges_removed"][0]["cause"]["cause"] == "forget"
 
 
 def test_a_date_alone_means_the_end_of_that_day(ask, story):
@@ -691,7 +786,7 @@ def test_a_date_alone_means_the_end_of_that_day(ask, story):
 
 def test_people_read_tables(ask, story):
     shown = ask("diff", iso(1.5), iso(3.5), as_json=False)
-    for expected in ("Ana lives in Oslo", "confidence 0.80 ->", "relate", "supersedes"):
+    for expected in ("Ana lives in Oslo", "confidence 0.80 ->", "relate", "contradicts"):
         assert expected in shown
     assert "now superseded" in ask("timeline", as_json=False)
     assert "Rome" in ask("snapshot", iso(1.5), as_json=False)
@@ -704,3 +799,11 @@ def test_hostile_words_stay_words_in_the_timeline(memory, path):
     result = CliRunner().invoke(app, ["--db", str(path), "timeline"])
     assert "\x1b" not in result.stdout
     assert "\x07" not in result.stdout
+
+
+def test_the_subject_of_a_fact_is_somebody_it_names(memory):
+    memory.store_many([home("Porto", "ana"), fact("sweet", "ana", entities="Bo")])
+    told = [event.text for event in memory.history.timeline(entity="ana")]
+    assert told == ["Ana lives in Porto"]
+    assert [event.text for event in memory.history.timeline("BO")] == ["tea tastes sweet"]
+    assert memory.history.timeline("") == []

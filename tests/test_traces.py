@@ -182,3 +182,35 @@ def test_derived_claims_that_only_quoted_take_their_answers_along(path):
         receipt = memory.erase(turn)
         assert set(receipt.ids) == {turn, made}
         assert memory.traces.list()[0].response is None
+
+
+@pytest.mark.parametrize(
+    ("gone", "question", "response", "wiped"),
+    [
+        (fact("no", subject="door", predicate="is"), "cat", "There is no cat on the mat, I think", False),
+        (fact("tea", subject="Ana", predicate="likes"), "cat", "The cat spilled Bob's tea", False),
+        (fact("tea", subject="Ana", predicate="likes"), "cat", "Ana drank the tea; the cat did not", True),
+        (fact("Lisbon", subject="Ana", predicate="lives in"), "where is Ana, cat?", "In Lisbon.", True),
+        (fact("the house by the old mill"), "cat", "It is in the House by the old mill", True),
+        (event("Yes"), "cat", "Yes, on the mat", False),
+        (event("we met at noon"), "cat", "As you said: We met at noon!", True),
+    ],
+)
+def test_only_answers_that_tell_of_the_erased_lose_their_words(memory, gone, question, response, wiped):
+    memory.store(event("the cat sat"))
+    erased = memory.store(gone).claim_id
+    found = memory.recall(question, scopes=("elsewhere",))
+    memory.traces.record(found, response)
+    assert found.hits == ()
+    receipt = memory.erase(erased)
+    (trace,) = memory.traces.list()
+    assert (trace.erased, trace.response is None) == (wiped, wiped)
+    assert receipt.answers == int(wiped)
+
+
+def test_the_receipt_counts_the_answers_that_lost_their_words(memory):
+    gone = memory.store(fact("sweet", "ana")).claim_id
+    memory.store(event("the cat sat"))
+    for text in ("how does tea taste", "how sweet is tea", "cat"):
+        memory.traces.record(memory.recall(text), "Well.")
+    assert memory.erase(gone).answers == 2

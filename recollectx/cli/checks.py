@@ -22,7 +22,7 @@ from recollectx.db.tables import (
 from recollectx.propagation import LogOdds, Neighbours
 from recollectx.storage.belief import StoredGraph
 from recollectx.storage.reading import Reader, chunks
-from recollectx.storage.undoing import KIND
+from recollectx.storage.transactions import KIND
 from recollectx.text import tokens
 
 TOLERANCE = 4e-3

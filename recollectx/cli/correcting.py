@@ -6,8 +6,9 @@ from rich.text import Text
 from recollectx.changes import Action, WriteResult
 from recollectx.cli.documents import claim_document, result_document
 from recollectx.cli.parameters import InstantType, whole_id
-from recollectx.cli.render import number, plain, short, told
+from recollectx.cli.render import number, plain, short, told, transaction
 from recollectx.cli.terminal import Command, Failure, Terminal, pass_terminal
+from recollectx.correcting import LAST
 from recollectx.memory import Memory
 
 _STYLE = {Action.NONE: "dim", Action.REJECT: "red"}
@@ -23,31 +24,34 @@ def _show(terminal: Terminal, memory: Memory, result: WriteResult) -> None:
         line.append(short(claim.id), style="cyan")
         line.append("  ").append_text(number(claim.confidence)).append("  ")
         line.append_text(told(claim, cut=not terminal.wide))
-    if result.tx:
-        line.append(f"  (transaction {result.tx})", style="dim")
-    terminal.show({**result_document(result, claim), "tx": result.tx}, line)
+    line.append_text(transaction(result.tx))
+    terminal.show(result_document(result, claim), line)
 
 
 @click.command(cls=Command)
 @click.argument("claim_id", metavar="ID")
 @click.argument("text")
 @click.option("--reason", default="", help="Why; kept with the new claim.")
+@click.option("--source", help="Who says so. Default: nobody is named.")
 @pass_terminal
-def correct(terminal: Terminal, claim_id: str, text: str, reason: str) -> None:
+def correct(terminal: Terminal, claim_id: str, text: str, reason: str, source: str | None) -> None:
     """Say that a claim was never true: TEXT is what is, in place of its object or summary."""
     with terminal.open() as memory:
-        _show(terminal, memory, memory.correct(whole_id(memory, claim_id), text, reason=reason))
+        _show(
+            terminal, memory, memory.correct(whole_id(memory, claim_id), text, reason=reason, source=source)
+        )
 
 
 @click.command(cls=Command)
 @click.argument("claim_id", metavar="ID")
 @click.argument("text")
 @click.option("--at", type=InstantType(), help="Since when. Default: now.")
+@click.option("--source", help="Who says so. Default: nobody is named.")
 @pass_terminal
-def supersede(terminal: Terminal, claim_id: str, text: str, at: float | None) -> None:
+def supersede(terminal: Terminal, claim_id: str, text: str, at: float | None, source: str | None) -> None:
     """Say that a claim is no longer true: TEXT is, in place of its object or summary."""
     with terminal.open() as memory:
-        _show(terminal, memory, memory.supersede(whole_id(memory, claim_id), text, at=at))
+        _show(terminal, memory, memory.supersede(whole_id(memory, claim_id), text, at=at, source=source))
 
 
 @click.command(cls=Command)
@@ -60,7 +64,7 @@ def restore(terminal: Terminal, claim_id: str) -> None:
 
 
 @click.command(cls=Command)
-@click.argument("tx", type=click.IntRange(min=1))
+@click.argument("tx", type=click.IntRange(1, LAST))
 @pass_terminal
 def undo(terminal: Terminal, tx: int) -> None:
     """Take a transaction back; to undo that is to redo it."""
@@ -82,12 +86,11 @@ def retract(terminal: Terminal, source: str, claim_id: str | None) -> None:
     with terminal.open() as memory:
         taken = memory.retract(source, None if claim_id is None else whole_id(memory, claim_id))
         claims = [claim for claim in map(memory.get, taken) if claim is not None]
-        tx = memory.last_tx() if taken else 0
-    lines = [Text(f"{plain(source)} took back {len(taken):,} claims")]
+    lines = [Text(f"{plain(source)} took back {len(taken):,} claims").append_text(transaction(taken.tx))]
     for claim in claims:
         line = Text.assemble((short(claim.id), "cyan"), "  ", number(claim.confidence), f"  {claim.status}  ")
         lines.append(line.append_text(told(claim, cut=not terminal.wide)))
-    document = {"source": source, "claims": [claim_document(claim) for claim in claims], "tx": tx}
+    document = {"source": source, "claims": [claim_document(claim) for claim in claims], "tx": taken.tx}
     terminal.show(document, *lines)
 
 
@@ -98,8 +101,7 @@ def retract(terminal: Terminal, source: str, claim_id: str | None) -> None:
 def trust(terminal: Terminal, source: str, level: float) -> None:
     """Say how far SOURCE is trusted in the scope: LEVEL from 0 to 1."""
     with terminal.open() as memory:
-        memory.trust(source, level)
-    terminal.show(
-        {"source": source, "level": level, "scope": terminal.scope},
-        Text(f"{plain(source)} is trusted {level:g} in scope {plain(terminal.scope)}"),
-    )
+        tx = memory.trust(source, level).tx
+    line = Text(f"{plain(source)} is trusted {level:g} in scope {plain(terminal.scope)}")
+    document = {"source": source, "level": level, "scope": terminal.scope, "tx": tx}
+    terminal.show(document, line.append_text(transaction(tx)))

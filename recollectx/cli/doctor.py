@@ -1,8 +1,11 @@
-"""`doctor`: looks a database over and changes nothing; says what is wrong with it, if anything is."""
+"""`doctor`: looks a database over and changes no content; says what is wrong with it, if anything is.
+
+The one thing it does is to finish an erasure: it empties the log, which may still hold the words.
+"""
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,18 +31,23 @@ from recollectx.errors import NotFound
 @click.command(cls=Command)
 @click.pass_context
 def doctor(ctx: click.Context) -> None:
-    """Look the database over and change nothing.
+    """Look the database over; no content is changed.
 
-    Exits with 1 if anything is wrong.
+    A log that may still hold erased words is emptied, if nobody is reading. Exits with 1 if anything is wrong.
     """
     terminal = ctx.ensure_object(Terminal)
     path = terminal.file
     if path is None or not path.is_file():
         raise NotFound(f"there is no memory at {path or terminal.target}; nothing was looked at")
     findings, holds = examine(path)
-    # Measured last: what is in the log is copied to the file when the last reader goes.
-    holds |= {"file_bytes": _size(path), "log_bytes": _size(path.with_name(path.name + "-wal"))}
     well = all(finding.ok for finding in findings)
+    log = path.with_name(path.name + "-wal")
+    if well and holds["erased"] and _size(log):
+        _empty_log(path)
+    # Measured last: what is in the log is copied to the file when the last reader goes.
+    holds |= {"file_bytes": _size(path), "log_bytes": _size(log)}
+    if "erased" in holds:
+        holds["pending"] = bool(holds["erased"] and holds["log_bytes"])
     checks = [{"check": each.check, "ok": each.ok, "detail": each.detail} for each in findings]
     document = {"database": str(path), "ok": well, "checks": checks, **holds}
     terminal.show(document, _drawn(path, findings, holds))
@@ -78,6 +86,16 @@ def _reading(path: Path) -> Iterator[Connection]:
             yield conn
     finally:
         engine.dispose()
+
+
+def _empty_log(path: Path) -> None:
+    """Copy the write-ahead log into the file and empty it, unless somebody still reads from it."""
+    address = f"{path.resolve().as_uri()}?mode=rw"
+    with (
+        suppress(sqlite3.OperationalError),
+        closing(sqlite3.connect(address, uri=True, isolation_level=None, timeout=0)) as raw,
+    ):
+        raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
 def _schema(conn: Connection) -> Finding:
@@ -138,12 +156,11 @@ def _drawn(path: Path, findings: list[Finding], holds: dict[str, Any]) -> Group:
     lines: list[RenderableType] = [Text(f"{plain(str(path))}: {sizes}", style="bold"), marks, Text(""), held]
     if "disputes" in holds:
         lines.append(Text(f"{holds['disputes']:,} disputes, {holds['erased']:,} claims erased"))
-    if holds.get("erased") and holds["log_bytes"]:
-        lines.append(
-            Text(
-                "the log may still hold erased words; it empties when its last reader closes", style="yellow"
-            )
+    if holds.get("pending"):
+        told = (
+            "the log may still hold erased words, as somebody is reading; run doctor again once they are done"
         )
+        lines.append(Text(told, style="yellow"))
     broken = [finding.check for finding in findings if not finding.ok]
     verdict = f"wrong: {', '.join(broken)}" if broken else "nothing is wrong"
     return Group(*lines, Text(verdict, style="bold red" if broken else "bold green"))

@@ -69,6 +69,7 @@ def result_document(result: WriteResult, claim: Claim | None) -> Document:
         "action": result.action,
         "id": result.claim_id,
         "reason": result.reason,
+        "tx": result.tx,
         "claim": None if claim is None else claim_document(claim),
     }
 
@@ -105,4 +106,6 @@ def receipt_document(receipt: EraseReceipt) -> Document:
         "rows": receipt.rows,
         "at": iso(receipt.at),
         "pending": receipt.pending,
+        "cut": list(receipt.cut),
+        "answers": receipt.answers,
     }

@@ -12,7 +12,7 @@ from recollectx.calibration import FEWEST, Calibration
 from recollectx.claims import CURRENT
 from recollectx.cli.documents import Document, claim_document
 from recollectx.cli.parameters import whole_id
-from recollectx.cli.render import day, number, plain, plain_table, short, told
+from recollectx.cli.render import day, number, plain, plain_table, short, told, transaction
 from recollectx.cli.terminal import Command, Terminal, pass_terminal
 from recollectx.cli.tracing import trace_document, trace_table
 from recollectx.instants import iso
@@ -93,7 +93,7 @@ def disputes(terminal: Terminal, limit: int) -> None:
     A claim wins when its odds are over three times the other's. The most even pair comes first.
     """
     with terminal.open() as memory:
-        found = memory.disputes(limit)
+        found = memory.disputes(limit=limit)
     document = {
         "disputes": [
             {
@@ -131,11 +131,11 @@ def resolve(terminal: Terminal, keep: str, drop: str | None, reason: str) -> Non
         result = memory.resolve(whole_id(memory, keep), loser, reason=reason)
         (change,) = result.changes
         dropped = str(getattr(change, "drop", ""))
-    document = {"kept": result.claim_id, "dropped": dropped, "reason": reason}
+    document = {"kept": result.claim_id, "dropped": dropped, "reason": reason, "tx": result.tx}
     line = Text.assemble(
         "kept ", (short(str(result.claim_id)), "cyan"), ", retired ", (short(dropped), "cyan")
     )
-    terminal.show(document, line)
+    terminal.show(document, line.append_text(transaction(result.tx)))
 
 
 @click.command(cls=Command)
@@ -145,10 +145,9 @@ def confirm(terminal: Terminal, claim_id: str) -> None:
     """Record that a claim turned out to be true."""
     with terminal.open() as memory:
         result = memory.confirm(whole_id(memory, claim_id))
-    terminal.show(
-        {"id": result.claim_id, "confirmed": True},
-        Text.assemble("confirmed  ", (short(str(result.claim_id)), "cyan")),
-    )
+    line = Text.assemble("confirmed  ", (short(str(result.claim_id)), "cyan"))
+    document = {"id": result.claim_id, "confirmed": True, "tx": result.tx}
+    terminal.show(document, line.append_text(transaction(result.tx)))
 
 
 @click.command(cls=Command)

@@ -5,16 +5,14 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
-from sqlalchemy import and_, select
 
 from recollectx.claims import Category, Status
 from recollectx.cli.render import plain
-from recollectx.db.tables import AliasRow, ClaimRow
 from recollectx.errors import InvalidQuery, NotFound
 from recollectx.instants import to_seconds
 from recollectx.memory import Memory
 from recollectx.query import ALL_SCOPES
-from recollectx.storage.reading import Reader
+from recollectx.reach import beginning
 
 SHORTEST_PREFIX = 6
 _DATE_ONLY = len("2024-05-31")
@@ -131,25 +129,10 @@ def whole_id(memory: Memory, given: str) -> str:
                 f"scope {memory.scope!r} holds no claim with the id {given!r}; "
                 f"an id cut short needs {SHORTEST_PREFIX} characters"
             )
-        found = _beginning(reader, memory.scope, given)
+        found = beginning(reader, memory.scope, given, _LISTED + 1)
     if not found:
         raise NotFound(f"scope {memory.scope!r} holds no claim whose id begins with {given!r}")
     if len(found) > 1:
-        shown = [f"  {claim_id}  {plain(text)[:80]}" for claim_id, text in found.items()]
+        shown = [f"  {claim.id}  {plain(claim.text)[:80]}" for claim in found]
         raise InvalidQuery("\n".join([f"several ids begin with {given!r}:", *shown[:_LISTED]]))
-    return next(iter(found))
-
-
-def _beginning(reader: Reader, scope: str, prefix: str) -> dict[str, str]:
-    """Ids and texts of the claims of `scope` with an id or alias that begins with `prefix`."""
-    # A range can use the index of ids, LIKE cannot.
-    end = prefix + "\U0010ffff"
-    here = (ClaimRow.scope == scope, ClaimRow.erased.is_(None))
-    own = select(ClaimRow.pk).where(ClaimRow.id.between(prefix, end), *here)
-    other = (
-        select(ClaimRow.pk)
-        .join(AliasRow, and_(AliasRow.claim == ClaimRow.pk, AliasRow.tx_to.is_(None)))
-        .where(AliasRow.id.between(prefix, end), *here)
-    )
-    keys = {row.pk for statement in (own, other) for row in reader.conn.execute(statement.limit(_LISTED + 1))}
-    return {claim.id: claim.text for _, claim in sorted(reader.claims(keys).items())}
+    return found[0].id

@@ -106,19 +106,21 @@ def _change_document(change: ClaimChange) -> Document:
 
 
 def _edge_change_document(change: EdgeChange) -> Document:
-    return {**_edge_document(change.edge), "cause": _cause_document(change.cause)}
+    cause = None if change.cause is None else _cause_document(change.cause)
+    return {**_edge_document(change.edge), "cause": cause}
 
 
 # -- tables ------------------------------------------------------------------------------------------------
 
 
 def _timeline(terminal: Terminal, events: Iterable[Event]) -> Table:
-    table = _table("when", "what", "id", "text")
+    table = _table("tx", "when", "what", "id", "text")
     for event in events:
         text = Text(_cut(event.text or "", terminal))
         if event.other_id is not None:
             text.append(f"  by {short(event.other_id)}", style="dim")
-        table.add_row(iso(event.at), plain(event.what), short(event.claim_id or "-"), text)
+        seq = str(event.cause.seq)
+        table.add_row(seq, iso(event.at), plain(event.what), short(event.claim_id or "-"), text)
     return table
 
 
@@ -138,15 +140,18 @@ def _diff(terminal: Terminal, found: Diff) -> Table:
             words = told(change.claim, cut=not terminal.wide)
             if change.fields:
                 words.append(f"  {_moved(change)}", style="dim")
-            causes = ", ".join(f"{plain(cause.cause)} {iso(cause.at)}" for cause in change.causes)
             cells = (number(change.claim.confidence), short(change.claim.id), words)
-            table.add_row(sign, *cells, causes or "time passed")
+            table.add_row(sign, *cells, _because(change.causes))
     for sign, edges in (("+", found.edges_added), ("-", found.edges_removed)):
         for each in edges:
-            edge, cause = each.edge, each.cause
+            edge = each.edge
             words = Text(f"{short(edge.src)} {plain(edge.relation)} {short(edge.dst)}")
-            table.add_row(sign, "", "", words, f"{plain(cause.cause)} {iso(cause.at)}")
+            table.add_row(sign, "", "", words, _because([] if each.cause is None else [each.cause]))
     return table
+
+
+def _because(causes: Iterable[Cause]) -> str:
+    return ", ".join(f"{plain(cause.cause)} {iso(cause.at)}" for cause in causes) or "time passed"
 
 
 def _moved(change: ClaimChange) -> str:

@@ -78,6 +78,11 @@ def told(claim: Claim, *, cut: bool) -> Text:
     return Text(words)
 
 
+def transaction(tx: int) -> Text:
+    """The number that `undo` takes, as the end of a line; nothing for 0, where nothing was written."""
+    return Text(f"  (transaction {tx})" if tx else "", style="dim")
+
+
 def plain_table() -> Table:
     """An empty table without lines: they would cost a screen its width, and a pipe its sense."""
     return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold underline")

@@ -96,6 +96,12 @@ class Failure(click.ClickException):
             click.echo("recollectx: " + "\n".join(lines), file=file, err=True)
 
 
+class WrongUsage(Failure):
+    """A command line that cannot be meant, told as JSON: exit code 2, as without."""
+
+    exit_code = 2
+
+
 def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
     # Asked of the command and of the group: whoever was given a value has the say.
     if value is not None and value is not False:
@@ -112,7 +118,10 @@ def _global_options() -> list[click.Option]:
             **kept,
         ),
         click.Option(["--scope"], metavar="NAME", help="The scope to work in. Default: global.", **kept),
-        click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON document.", **kept),
+        # Eager: known before anything else on the line is found to be wrong.
+        click.Option(
+            ["--json", "as_json"], is_flag=True, is_eager=True, help="Print one JSON document.", **kept
+        ),
     ]
 
 
@@ -135,6 +144,11 @@ class Group(click.Group):
         """Run the command; ClickException for every error that recollectx raises on purpose."""
         try:
             return super().invoke(ctx)
+        except click.UsageError as error:
+            terminal = ctx.ensure_object(Terminal)
+            if terminal.as_json:
+                raise WrongUsage(error.format_message(), terminal) from error
+            raise
         except RecollectxError as error:
             raise Failure(str(error), ctx.ensure_object(Terminal)) from error
         except (KeyboardInterrupt, click.Abort) as error:

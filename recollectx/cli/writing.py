@@ -10,7 +10,7 @@ from recollectx.changes import Action, WriteResult
 from recollectx.claims import Claim
 from recollectx.cli.documents import receipt_document, result_document
 from recollectx.cli.parameters import METADATA, InstantType, whole_id
-from recollectx.cli.render import number, plain, short, told
+from recollectx.cli.render import number, plain, short, told, transaction
 from recollectx.cli.terminal import Command, Failure, Terminal, pass_terminal
 from recollectx.cli.transcripts import STDIN, read_words
 
@@ -75,7 +75,10 @@ def remember(
             (result, None if result.claim_id is None else memory.get(result.claim_id)) for result in written
         ]
     document = {"results": [result_document(result, claim) for result, claim in results]}
-    terminal.show(document, result_table(results, wide=terminal.wide))
+    # All of it is one transaction.
+    tx = max((result.tx for result in written), default=0)
+    last = [Text(f"transaction {tx}", style="dim")] if tx else []
+    terminal.show(document, result_table(results, wide=terminal.wide), *last)
 
 
 @click.command(cls=Command)
@@ -89,6 +92,7 @@ def forget(terminal: Terminal, claim_id: str) -> None:
     line = Text.assemble((f"{result.reason}  ", "yellow"), (short(str(result.claim_id)), "cyan"), "  ")
     if claim is not None:
         line.append_text(told(claim, cut=not terminal.wide))
+    line.append_text(transaction(result.tx))
     terminal.show(result_document(result, claim), line)
 
 
@@ -112,10 +116,15 @@ def erase(terminal: Terminal, claim_id: str | None, whole_scope: bool, yes: bool
             claim_id = whole_id(memory, claim_id)
             claim = memory.get(claim_id)
             what = f"{short(claim_id)} {told(claim, cut=True) if claim else ''}"
+        if not yes and terminal.as_json:
+            raise click.UsageError("with --json nothing is asked; give --yes to erase")
         if not yes and not click.confirm(f"Erase {what} for good?", err=True):
             raise Failure("nothing was erased", terminal)
         receipt = memory.erase(claim_id) if claim_id else memory.erase(scope=memory.scope)
     line = Text(f"Erased for good: claims {len(receipt.ids):,}, rows {receipt.rows:,}.")
+    if receipt.cut or receipt.answers:
+        line.append(f" Quotations cut from {len(receipt.cut):,} claims and {receipt.answers:,} answers.")
     if receipt.pending:
-        line.append(" The log of the database still holds them until its last reader closes.", style="yellow")
+        waits = " Somebody is reading, so the log still holds them: run doctor once they are done."
+        line.append(waits, style="yellow")
     terminal.show(receipt_document(receipt), line)

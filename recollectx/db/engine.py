@@ -18,6 +18,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 from sqlalchemy.pool import StaticPool
 
+from recollectx.db.statements import fault, send
 from recollectx.errors import DatabaseBusy, InvalidSetting, StorageError
 
 BUSY_SECONDS = 30.0
@@ -62,6 +63,7 @@ class Database:
         self._openings = 1
         self._pid = os.getpid()
         self._now: Connection | None = None
+        self._kept: Connection | None = None
         self._file: tuple[int, int] | None = None
 
     @classmethod
@@ -95,6 +97,12 @@ class Database:
             key = self.url.render_as_string(hide_password=False)
             if _open.get(key) is self:
                 del _open[key]
+        if self._writing.acquire(blocking=False):
+            # A write of another thread, or one that this is called from, ends first; its connection goes with it.
+            if self._kept is not None and self._now is None:
+                self._kept.close()
+                self._kept = None
+            self._writing.release()
         self.engine.dispose()
 
     @contextmanager
@@ -116,20 +124,36 @@ class Database:
                 try:
                     yield conn
                 finally:
-                    conn.connection.rollback()
+                    _end(conn, keep=False)
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """A connection inside the write lock; commits at the end, rolls back on any error."""
-        with self._guard(), self._writing, self.engine.connect() as conn:
+        with self._guard(), self._writing, self._writable() as conn:
             self._check_free(conn)
-            with conn.begin():
-                conn.exec_driver_sql("BEGIN IMMEDIATE")
-                self._now = conn
-                try:
-                    yield conn
-                finally:
-                    self._now = None
+            # The driver leaves this to us; asked through SQLAlchemy it takes longer than writing a claim.
+            send(conn, "BEGIN IMMEDIATE").close()
+            before, self._now = self._now, conn
+            try:
+                yield conn
+                _end(conn, keep=True)
+            except BaseException:
+                _end(conn, keep=False)
+                raise
+            finally:
+                self._now = before
+
+    @contextmanager
+    def _writable(self) -> Iterator[Connection]:
+        """The connection that is kept for writing to a file, as taking one takes as long as a small write; within a
+        write another, which finds the lock taken."""
+        if self.in_memory or self._now is not None:
+            with self.engine.connect() as conn:
+                yield conn
+            return
+        if self._kept is None:
+            self._kept = self.engine.connect()
+        yield self._kept
 
     def _check_free(self, conn: Connection) -> None:
         """Raise StorageError if somebody else is in the midst of a write on this very connection."""
@@ -142,6 +166,7 @@ class Database:
             )
         if self._pid != os.getpid():
             self.engine.dispose(close=False)
+            self._kept = self._now = None
             self._writing = threading.RLock()
             self._pid = os.getpid()
         try:
@@ -191,6 +216,21 @@ class Database:
             return not busy
         finally:
             connection.close()
+
+
+def _end(conn: Connection, *, keep: bool) -> None:
+    """End a transaction that was begun here, and the one that SQLAlchemy keeps count of if it was asked anything."""
+    raw: Any = conn.connection.dbapi_connection
+    if raw.in_transaction:
+        try:
+            if keep:
+                raw.commit()
+            else:
+                raw.rollback()
+        except sqlite3.Error as error:
+            raise fault(conn, "COMMIT" if keep else "ROLLBACK", error) from error
+    if conn.in_transaction():
+        conn.rollback()
 
 
 def _use_wal(dbapi: Any, seconds: float) -> None:

@@ -18,7 +18,7 @@ from recollectx.errors import DatabaseTooNew
 if TYPE_CHECKING:
     from alembic.config import Config
 
-HEAD = "0006"
+HEAD = "0007"
 VERSION_TABLE = "recollectx_alembic_version"
 
 # Before others can map classes of their own on Base.
@@ -59,7 +59,7 @@ def upgrade(database: Database) -> None:
     from alembic import command
     from alembic.script import ScriptDirectory
 
-    with _migrating, database.write() as conn:
+    with _migrating, database.write() as conn, conn.begin():
         found = version(conn)
         if found == HEAD:
             return

@@ -5,8 +5,9 @@ strings about 1.2x; reading a row or two, Core takes 11x, Core with compiled str
 """
 
 from collections import namedtuple
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from sqlalchemy import Connection, Dialect, Table, insert
@@ -17,20 +18,60 @@ from sqlalchemy.sql.compiler import SQLCompiler
 Shape: TypeAlias = tuple[tuple[str, int | None], ...]
 
 
+def send(conn: Connection, sql: str, values: Sequence[Any] = ()) -> Any:
+    """The cursor after one statement as text; close it. Raises what `conn.execute` does."""
+    if _listened(conn):
+        return conn.exec_driver_sql(sql, tuple(values))
+    cursor = conn.connection.cursor()
+    try:
+        cursor.execute(sql, values)
+    except conn.dialect.loaded_dbapi.Error as error:
+        cursor.close()
+        raise fault(conn, sql, error) from error
+    return cursor
+
+
+def _listened(conn: Connection) -> bool:
+    """Whether somebody listens to the engine, and must be told of this as of anything else."""
+    told = conn.engine.dispatch
+    return bool(told.before_cursor_execute or told.after_cursor_execute)
+
+
+def fault(conn: Connection, sql: str, error: Exception) -> Exception:
+    """A fault of the driver as SQLAlchemy tells it."""
+    return DBAPIError.instance(sql, (), error, conn.dialect.loaded_dbapi.Error, dialect=conn.dialect)
+
+
 @lru_cache(maxsize=64)
-def _insert_sql(table: Table, dialect: Dialect) -> tuple[str, tuple[str, ...] | None]:
-    compiled = insert(table).compile(dialect=dialect, column_keys=[column.key for column in table.columns])
-    positions = getattr(compiled, "positiontup", None)
-    return str(compiled), None if positions is None else tuple(positions)
+def _insert_sql(table: Table, dialect: Dialect) -> tuple[str, int]:
+    columns = list(table.columns.keys())
+    return str(insert(table).compile(dialect=dialect, column_keys=columns)), len(columns)
+
+
+def insert_values(conn: Connection, waiting: Iterable[tuple[Table, list[Any]]]) -> None:
+    """Insert rows into one table after another, of each table the values of all columns, row after row."""
+    cursor = None if _listened(conn) else conn.connection.cursor()
+    for table, values in waiting:
+        sql, width = _insert_sql(table, conn.dialect)
+        rows = zip(*[iter(values)] * width, strict=True)
+        if cursor is None:
+            conn.exec_driver_sql(sql, tuple(values) if len(values) == width else list(rows))
+            continue
+        try:
+            if len(values) == width:
+                cursor.execute(sql, values)
+            else:
+                cursor.executemany(sql, cast(Any, rows))
+        except conn.dialect.loaded_dbapi.Error as error:
+            raise fault(conn, sql, error) from error
+    if cursor is not None:
+        cursor.close()
 
 
 def insert_rows(conn: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert `rows`, each a full mapping from column key to value."""
-    sql, positions = _insert_sql(table, conn.dialect)
-    if positions is None:
-        conn.exec_driver_sql(sql, [dict(row) for row in rows])
-    else:
-        conn.exec_driver_sql(sql, [tuple(row[name] for name in positions) for row in rows])
+    values_of = itemgetter(*table.columns.keys())
+    insert_values(conn, [(table, [value for row in rows for value in values_of(row)])])
 
 
 def fetch(conn: Connection, statement: Executable, params: Mapping[str, Any]) -> list[Any]:
@@ -38,26 +79,29 @@ def fetch(conn: Connection, statement: Executable, params: Mapping[str, Any]) ->
 
     For statements that are made once and whose values need no conversion. Raises what `conn.execute` does.
     """
+    query, values = _ready(conn, statement, params)
+    cursor = send(conn, query.sql, values)
+    rows = list(map(query.row, cursor.fetchall()))
+    cursor.close()
+    return rows
+
+
+def execute(conn: Connection, statement: Executable, params: Mapping[str, Any]) -> None:
+    """Carry out an update or delete that is made once, as `fetch` reads."""
+    query, values = _ready(conn, statement, params)
+    send(conn, query.sql, values).close()
+
+
+def _ready(conn: Connection, statement: Executable, params: Mapping[str, Any]) -> tuple["_Query", list[Any]]:
+    """The text of a statement, and its values in order."""
     given = {name: _padded(value) if isinstance(value, list) else value for name, value in params.items()}
     shape = [(name, len(value) if isinstance(value, list) else None) for name, value in given.items()]
-    query = _select_sql(statement, conn.dialect, tuple(shape))
+    query = _text_of(statement, conn.dialect, tuple(shape))
     given |= query.constants
     values = [given[name] for name in query.places]
     for at in query.lists:
         values[at : at + 1] = values[at]
-    told = conn.engine.dispatch
-    if told.before_cursor_execute or told.after_cursor_execute:
-        # Whoever listens to the engine is told of reads as of anything else.
-        return [query.row(row) for row in conn.exec_driver_sql(query.sql, tuple(values))]
-    dbapi = conn.dialect.loaded_dbapi
-    cursor = conn.connection.cursor()
-    try:
-        cursor.execute(query.sql, values)
-        return list(map(query.row, cursor.fetchall()))
-    except dbapi.Error as error:
-        raise DBAPIError.instance(query.sql, values, error, dbapi.Error, dialect=conn.dialect) from error
-    finally:
-        cursor.close()
+    return query, values
 
 
 class _Query(NamedTuple):
@@ -87,7 +131,7 @@ def _padded(values: list[Any]) -> list[Any]:
 
 
 @lru_cache(maxsize=1_024)
-def _select_sql(statement: Executable, dialect: Dialect, shape: Shape) -> _Query:
+def _text_of(statement: Executable, dialect: Dialect, shape: Shape) -> _Query:
     compiled = _compiled(statement, dialect)
     sizes = dict(shape)
     slots = {
@@ -104,8 +148,8 @@ def _select_sql(statement: Executable, dialect: Dialect, shape: Shape) -> _Query
         elif value.nth == 0:
             places.append(value.name)
     lists = tuple(at for at in reversed(range(len(places))) if sizes.get(places[at]) is not None)
-    columns = cast(Any, statement).selected_columns.keys()
-    row: Any = namedtuple("Row", list(columns), rename=True)  # type: ignore[misc]
+    columns = getattr(statement, "selected_columns", None)
+    row: Any = namedtuple("Row", [] if columns is None else list(columns.keys()), rename=True)  # type: ignore[misc]
     return _Query(expanded.statement, tuple(places), lists, constants, row._make)
 
 

@@ -111,6 +111,20 @@ class VectorRow(Base):
     vector: Mapped[bytes] = mapped_column(LargeBinary)
 
 
+class TokenVectorsRow(Base):
+    """The vectors of the tokens of one wording: int8 as recollectx.late_interaction packs them, `width` to a token.
+
+    They go when the vector of the wording goes.
+    """
+
+    __tablename__ = "rx_token_vectors"
+    text: Mapped[int] = mapped_column(
+        Big, ForeignKey("rx_vectors.text", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    width: Mapped[int] = mapped_column(Integer)
+    vectors: Mapped[bytes] = mapped_column(LargeBinary)
+
+
 class RevisionRow(Versioned, Base):
     """What a claim was like between two transactions; entities and meta (the metadata) are JSON, None when empty.
 

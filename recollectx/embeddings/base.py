@@ -18,6 +18,8 @@ BATCH = 64
 
 PROBE = "On rainy Sundays my aunt repairs old clocks in the kitchen."
 SAME_MODEL = 0.999
+_TINY, _HUGE = 1e-100, 1e100
+"""Squares of lengths between these have lost nothing to rounding."""
 
 
 class Embedder(Protocol):
@@ -42,7 +44,10 @@ class TokenEmbedder(Embedder, Protocol):
     """An embedder that can also give a vector for every token, for matching word by word."""
 
     def embed_tokens(self, texts: Sequence[str]) -> list[Vectors]:
-        """One array per text, shape (its tokens, dimension), rows of length 1; raises as `embed` does."""
+        """One array per text, shape (its tokens, any width), rows of length 1; raises as `embed` does."""
+
+    def token_words(self, text: str) -> list[str]:
+        """For each row that `embed_tokens` gives for `text`, the word it is of or a part of; "" for what is of none."""
 
 
 def same_model(stored: Vectors, vector: Vectors) -> bool:
@@ -123,11 +128,16 @@ class BaseEmbedder:
                 f"embedder {self.name} gave shape {vectors.shape} for {count} texts, "
                 f"expected ({count}, {self._dimension or 'its dimension'})"
             )
+        squares = np.einsum("ij,ij->i", vectors, vectors)
+        if squares.min() > _TINY and squares.max() < _HUGE:
+            self._dimension = width
+            scaled: Vectors = (vectors / np.sqrt(squares)[:, None]).astype(np.float32)
+            return scaled
         if not np.isfinite(vectors).all():
             raise BackendError(f"embedder {self.name} gave numbers that are not finite")
         self._dimension = width
         # The largest number goes first: squares of very small or very large ones would be 0 or infinite.
         largest = np.abs(vectors).max(axis=1, keepdims=True)
-        scaled = vectors / np.where(largest > 0, largest, 1)
-        lengths = np.linalg.norm(scaled, axis=1, keepdims=True)
-        return (scaled / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+        nearer = vectors / np.where(largest > 0, largest, 1)
+        lengths = np.linalg.norm(nearer, axis=1, keepdims=True)
+        return (nearer / np.where(lengths > 0, lengths, 1)).astype(np.float32)

@@ -9,8 +9,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from recollectx.embeddings.base import BaseEmbedder, Vectors
-from recollectx.text import tokens
+from recollectx.embeddings.base import BaseEmbedder, Vectors, texts_of
+from recollectx.text import tokens, words_of
 
 PLACES = 4
 
@@ -30,9 +30,23 @@ class HashEmbedder(BaseEmbedder):
         super().__init__(f"hash-{dimension}", dimension)
 
     def _embed(self, texts: Sequence[str]) -> Vectors:
-        vectors = np.zeros((len(texts), self.dimension), np.float32)
-        for row, text in enumerate(texts):
-            for word in tokens(text):
+        return self._summed([tokens(text) for text in texts])
+
+    def _summed(self, bags: Sequence[Sequence[str]]) -> Vectors:
+        vectors = np.zeros((len(bags), self.dimension), np.float32)
+        for row, bag in enumerate(bags):
+            for word in bag:
                 for place, sign in _places(word, self.dimension):
                     vectors[row, place] += sign
         return vectors
+
+    def embed_tokens(self, texts: Sequence[str]) -> list[Vectors]:
+        """One array per text, a row of length 1 for every word."""
+        bags = [tokens(text) for text in texts_of(texts)]
+        return [
+            self._unit(self._summed([[word] for word in bag]).astype(np.float64), len(bag)) for bag in bags
+        ]
+
+    def token_words(self, text: str) -> list[str]:
+        """The word of each row that `embed_tokens` gives for `text`."""
+        return words_of(text)

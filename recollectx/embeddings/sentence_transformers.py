@@ -1,5 +1,6 @@
 """Any model of the sentence-transformers package, with vectors of sentences and of tokens."""
 
+import re
 import threading
 from collections.abc import Sequence
 from functools import partial
@@ -47,6 +48,24 @@ class SentenceTransformerEmbedder(BaseEmbedder):
             arrays = self._ask(partial(self._tokens, wanted[start : start + self.batch]))
             found.extend(self._unit(array, len(array)) for array in arrays)
         return found
+
+    def token_words(self, text: str) -> list[str]:
+        """For each row that `embed_tokens` gives for `text`, the word it is a part of; "" for the model's marks."""
+        (wanted,) = texts_of([text])
+        with self._lock:
+            encoded = self._ask(
+                lambda: self._model.tokenizer(
+                    wanted,
+                    truncation=True,
+                    max_length=self._model.max_seq_length,
+                    return_offsets_mapping=True,
+                )
+            )
+        words = [(found.start(), found.end(), found[0]) for found in re.finditer(r"\w+", wanted)]
+        return [
+            next((word for begin, end, word in words if begin <= first < last <= end), "")
+            for first, last in encoded["offset_mapping"]
+        ]
 
     def _tokens(self, batch: list[str]) -> list[NDArray[np.float64]]:
         tensors = self._encode(batch, "token_embeddings")

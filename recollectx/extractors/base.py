@@ -51,10 +51,14 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A claim and the words that say it; `span` is an exact substring of the turn's text."""
+    """A claim and the words that say it; `span` is an exact substring of the turn's text.
+
+    denied: the words take the claim back: it was never so.
+    """
 
     claim: Claim
     span: str
+    denied: bool = False
 
 
 @dataclass(frozen=True, slots=True)

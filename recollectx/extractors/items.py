@@ -130,7 +130,8 @@ class Read:
         }
         shared |= {"session": turn.session, **_times(item, turn, noted)}
         claim = self._claim(item, said, turn, shared)
-        if self.scene.foreign.echo(claim, self.scene.own(turn.said_by), machine=False):
+        own = self.scene.own(turn.said_by)
+        if self.scene.foreign.echo(claim, own, machine=False) or self.scene.foreign.retold(claim, own):
             raise Unusable(ECHO)
         return at, Finding(claim, span)
 

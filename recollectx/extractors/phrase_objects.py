@@ -19,6 +19,7 @@ from recollectx.extractors.phrase_tables import (
     NOT_LAST,
     NOT_PLACES,
     NOT_YET,
+    OTHER_NAMES,
     PROFESSIONS,
     SAYING,
     SOON,
@@ -196,7 +197,9 @@ def attribute(words: str) -> str:
     said = [SPELLING.get(word, word) for word in tokens(words)]
     if not said or VAGUE_ATTRIBUTES.intersection(said[-1:]) or DANGLING.intersection(said):
         return ""
-    return "_".join(re.sub(r"\W+", "_", word.removesuffix("'s")) for word in said)
+    kept = said[1:] if said[0] == "new" else said
+    name = "_".join(re.sub(r"\W+", "_", word.removesuffix("'s")) for word in kept)
+    return OTHER_NAMES.get(name, name)
 
 
 def attribute_value(predicate: str, raw: str) -> str:

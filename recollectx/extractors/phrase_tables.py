@@ -71,6 +71,11 @@ _PHRASES = (
     ("works_as", Shape.JOB, r"{be}{adv}working\s+as"),
     ("works_at", Shape.EMPLOYER, r"{adv}work{s}\s+(?:at|for)"),
     ("works_at", Shape.EMPLOYER, r"{be}{adv}working\s+(?:at|for)"),
+    (
+        "works_at",
+        Shape.EMPLOYER,
+        r"{have}{adv}(?:started\s+(?:working|work)|(?:started|got)\s+an?\s+(?:new\s+)?job)\s+(?:at|for|with)",
+    ),
     ("prefers", Shape.LIKING, r"{adv}prefer{s}"),
     ("likes", Shape.LIKING, r"{adv}(?:do\s+)?(?:like|love|enjoy|adore){s}"),
     ("likes", Shape.LIKING, r"{have}\s+always\s+(?:liked|loved|enjoyed)"),
@@ -82,6 +87,12 @@ _PHRASES = (
     ("dislikes", Shape.LIKING, r"{adv}(?:can't|cannot)\s+stand"),
     ("dislikes", Shape.LIKING, r"{be}\s+not\s+(?:really\s+)?" + _FAN),
     ("allergic_to", Shape.ALLERGEN, r"{be}{adv}allergic\s+to"),
+    ("works_as", Shape.PROFESSION, r"{have}{adv}(?:become|became|started\s+working\s+as)"),
+    (
+        "works_as",
+        Shape.PROFESSION,
+        r"{have}{adv}(?:gone|went)\s+back\s+to\s+(?:being|work\s+as|working\s+as)",
+    ),
     ("works_as", Shape.PROFESSION, r"{be}{adverbs}"),
 )
 """The first phrase that fits is taken, so the bare "I am" of professions stands last."""
@@ -143,6 +154,8 @@ VAGUE_ATTRIBUTES = words(
     "part parts memory memories moment moments thing things one ones bit time times shot scene piece picture photo "
     "pic spot way favorite day days life family fam team heart mind point guess turn bad opinion advice"
 )
+OTHER_NAMES = {"employer": "works_at", "home": "lives_in"}
+"""Attributes that are another name for what a verb says."""
 SPELLING = {"favourite": "favorite", "favourites": "favorites", "colour": "color"}
 
 NOT_NAMES = (
@@ -172,6 +185,12 @@ BLOCKING = re.compile(
     re.IGNORECASE,
 )
 """Before a subject in its sentence, these make it a condition, a wish or somebody else's words."""
+
+MISSPOKE = re.compile(
+    r"\s*(?:(?:sorry|no|oops|actually),?\s+)?I\s+(?:said|told\s+you|wrote)\s+[^,;:]{1,80},?\s+but\s+(?=(?:I|I'm|my)\b)",
+    re.IGNORECASE,
+)
+"""What someone said before and now puts right: what follows is their own word."""
 
 REPORTED_AFTER = re.compile(
     r",?\s+(?:(?:she|he|they|[A-Z]\w+)\s+(?:said|says|told|asked|claims|claimed)|said\s)\b|,\s+not\s*$"

@@ -18,6 +18,7 @@ from operator import itemgetter
 
 from recollectx.claims import Category, SemanticClaim, check_unit
 from recollectx.extractors.base import ANONYMOUS, MACHINES, Finding, Turn
+from recollectx.extractors.phrase_denials import denied
 from recollectx.extractors.phrase_objects import attribute, attribute_value, clause, shaped, unquoted
 from recollectx.extractors.phrase_tables import (
     BLOCKING,
@@ -25,6 +26,7 @@ from recollectx.extractors.phrase_tables import (
     CONDITION_AFTER,
     IMPORTANCE,
     LEAD,
+    MISSPOKE,
     NOT_NAMES,
     NOT_PLACES,
     OTHER_IMPORTANCE,
@@ -45,10 +47,14 @@ _QUOTED = re.compile(
     re.MULTILINE,
 )
 _SENTENCE_END = re.compile(r"(?<!\b[A-Z])(?<!\b[DMS][rst])(?<!\bMrs)[.!?…]+(?=\W|$)|\n+")
-_ATTRIBUTE = re.compile(r"\s+((?:[\w-]{1,40}(?:'s)?\s+){0,3}?[\w-]{1,40})\s+(?:is|are)(?=\s)")
+_ATTRIBUTE = re.compile(
+    r"\s+((?:[\w-]{1,40}(?:'s)?\s+){0,3}?[\w-]{1,40})\s+"
+    r"(?:(?:is|are)(?:\s+(?:now|currently|still))?|(?:has\s+)?(?:just\s+)?changed\s+to)(?=\s)"
+)
 _INVERTED = re.compile(
-    r"\s*(?:(?:and|but|so|oh|yeah|well)[,!]?\s+)?(?P<value>[^,;:()]{2,80}?)\s+(?:is|are)\s+(?P<my>my)\s+"
-    r"(?:(?:number\s+one|main|biggest|ultimate|current)\s+)?(?P<name>(?:favou?rite\s+)?[a-z-]{3,30})(?=\s*(?:[,.!]|$))",
+    r"\s*(?:(?:and|but|so|oh|yeah|well)[,!]?\s+)?(?P<value>[^,;:()]{2,80}?)\s+(?:is|are)\s+(?:(?:now|currently|still|again)\s+)?(?P<my>my)\s+"
+    r"(?:(?:number\s+one|main|biggest|ultimate)\s+)?(?P<name>(?:(?:favou?rite|current|new)\s+)?[a-z-]{3,30})"
+    r"(?=(?:\s+(?:now|again|these\s+days|nowadays|currently|at\s+the\s+moment))?\s*(?:[,.!]|$))",
     re.IGNORECASE,
 )
 _NEXT_VERB = re.compile(r",?\s+(?:and|but)(?=\s)")
@@ -106,7 +112,19 @@ class PhraseExtractor:
         if turn.role in MACHINES:
             return []
         found = {(said.subject, said.predicate, said.object): said for said in reversed([*_statements(turn)])}
-        return [self._finding(turn, said) for said in reversed(found.values())]
+        stated = [self._finding(turn, said) for said in reversed(found.values())]
+        return [*self._denials(turn), *stated]
+
+    def _denials(self, turn: Turn) -> Iterator[Finding]:
+        """What the sentences of a turn take back, each whole sentence being the span."""
+        text = _readable(turn.text)
+        quoted = [match.span() for match in _QUOTED.finditer(text)]
+        for start, sentence in _sentences(text):
+            at = start + len(sentence) - len(sentence.lstrip())
+            positive = "" if _within(quoted, at) else denied(sentence)
+            for said in _statements(replace(turn, text=positive)) if positive else ():
+                whole = replace(said, start=at, end=start + len(sentence.rstrip()))
+                yield replace(self._finding(turn, whole), denied=True)
 
     def _finding(self, turn: Turn, said: _Said) -> Finding:
         span = turn.text[said.start : said.end]
@@ -144,12 +162,15 @@ def _statements(turn: Turn) -> Iterator[_Said]:
     text = _readable(turn.text)
     quoted = [match.span() for match in _QUOTED.finditer(text)]
     for offset, sentence in _sentences(text):
-        blocked = BLOCKING.search(sentence)
+        corrected = MISSPOKE.match(sentence)
+        blocked = BLOCKING.search(sentence, corrected.end() if corrected else 0)
         if not blocked and not _within(quoted, offset):
             for said in _inverted(turn.speaker or ANONYMOUS, sentence):
                 yield replace(said, start=said.start + offset, end=said.end + offset)
         for match in _subjects(turn.speaker).finditer(sentence):
             at = match.start()
+            if corrected and at < corrected.end():
+                continue
             if blocked and blocked.end() <= at:
                 break
             if _opens_clause(sentence[:at]) and not _within(quoted, at + offset):

@@ -6,13 +6,16 @@ its edges and witnesses add, is where it stands.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
-from recollectx.propagation import Contribution, Graph, Neighbours, Rule
+from recollectx.propagation import SHARED, Contribution, Graph, Neighbours, Rule
 from recollectx.weighing import Arrow, Node, Voice, clip, logit
 
-Way: TypeAlias = tuple[int, str, bool]
-"""How something bears on a claim: from which one, by which relation, read against its direction or not."""
+Way: TypeAlias = tuple[int, str, bool, str | None]
+"""How something bears on a claim: from which one, by which relation, read against its direction or not, and in which
+derivation."""
+WhyNot: TypeAlias = Callable[[Contribution], str]
 
 _SAME, _OWN = "same source as a stronger one", "own source"
 ONE_WAY = "contradictions out of global act one way"
@@ -67,39 +70,38 @@ def balances(pks: Iterable[int], graph: Graph, rule: Rule, tell: Callable[[int],
     asked = list(pks)
     neighbours = Neighbours(graph, rule.low_trust)
     neighbours.load(asked)
+    why_not = partial(_why_not, tell=tell, low_trust=rule.low_trust)
     found = {}
     for pk in asked:
         node = graph.node(pk)
-        belief = rule.local(node, neighbours)
-        given = rule.attribute(node, neighbours)
+        belief, given = rule.account(node, neighbours)
         cut = len(given) - len(node.arrows)
         found[pk] = Balance(
             logit(clip(belief.base)),
             belief.x,
-            {_way(arrow): _weight(each, tell) for arrow, each in zip(node.arrows, given[cut:], strict=True)},
-            tuple(_witnesses(node, given[:cut], tell)),
+            {
+                _way(arrow): Weight(each.amount, each.counted, why_not(each))
+                for arrow, each in zip(node.arrows, given[cut:], strict=True)
+            },
+            tuple(_witnesses(node, given[:cut], why_not)),
         )
     return found
 
 
 def _way(arrow: Arrow) -> Way:
-    return arrow.src, arrow.relation, arrow.mirrored
+    return arrow.src, arrow.relation, arrow.mirrored, arrow.derivation
 
 
-def _weight(given: Contribution, tell: Callable[[int], str]) -> Weight:
-    return Weight(given.amount, given.counted, _why_not(given, tell))
-
-
-def _witnesses(node: Node, given: Sequence[Contribution], tell: Callable[[int], str]) -> Iterable[Witness]:
+def _witnesses(node: Node, given: Sequence[Contribution], why_not: WhyNot) -> Iterable[Witness]:
     voices: dict[str | None, Voice] = {voice.source: voice for voice in node.voices}
     for each in given:
         voice = voices[each.source]
-        yield Witness(
-            each.source, voice.confidence, voice.trust, each.amount, each.counted, _why_not(each, tell)
-        )
+        yield Witness(each.source, voice.confidence, voice.trust, each.amount, each.counted, why_not(each))
 
 
-def _why_not(given: Contribution, tell: Callable[[int], str]) -> str:
+def _why_not(given: Contribution, tell: Callable[[int], str], low_trust: float) -> str:
+    if given.reason == SHARED:
+        return f"shares the one voice of sources trusted below {low_trust:g}"
     if given.reason == _OWN:
         return "same source as the claim's own"
     if given.reason == _SAME:

@@ -18,7 +18,7 @@ MAX_NODES = 500
 
 
 class Bearing(Protocol):
-    """An edge as stored: both ends, its relation."""
+    """An edge as stored: both ends, its relation, the derivation it belongs to."""
 
     @property
     def pk(self) -> int: ...
@@ -28,6 +28,8 @@ class Bearing(Protocol):
     def dst(self) -> int: ...
     @property
     def relation(self) -> str: ...
+    @property
+    def derivation(self) -> str | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +101,20 @@ class Step:
     relation: str
     edge: int
     mirrored: bool
+    derivation: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """Which claims were met at which depth, and the edges between them by the claim they bear on."""
+    """Which claims were met at which depth, and the edges between them by the claim they bear on.
+
+    bearing: every edge that bears on one of these claims, also from beyond.
+    """
 
     depths: Mapping[int, int]
     onto: Mapping[int, Sequence[Step]]
     truncated: bool
+    bearing: Sequence[Bearing]
 
 
 def walk(
@@ -123,9 +130,11 @@ def walk(
     """
     depths = {root: 0}
     onto: dict[int, list[Step]] = defaultdict(list)
+    bearing: dict[int, Bearing] = {}
     frontier, truncated = [root], False
     for depth in range(max_depth + 1):
         edges = list(neighbours(frontier))
+        bearing.update((edge.pk, edge) for edge in edges)
         level = set(frontier)
         frontier = []
         for edge in edges:
@@ -139,10 +148,10 @@ def walk(
                         continue
                     depths[other] = depth + 1
                     frontier.append(other)
-                onto[claim].append(Step(other, edge.relation, edge.pk, mirrored))
+                onto[claim].append(Step(other, edge.relation, edge.pk, mirrored, edge.derivation))
         if not frontier:
             break
-    return Walk(depths, onto, truncated)
+    return Walk(depths, onto, truncated, tuple(bearing.values()))
 
 
 def lay_out(
@@ -165,7 +174,7 @@ def lay_out(
         for step in found.onto.get(pk, ()):
             if step.other not in claims:
                 continue
-            way = (step.other, step.relation, step.mirrored)
+            way = (step.other, step.relation, step.mirrored, step.derivation)
             unseen.discard(way)
             weight = account.weight(way)
             if step.edge == came:

@@ -67,11 +67,11 @@ def ask(
     *,
     system_prompt: str | None = None,
     temperature: float | None = None,
-    max_tokens: int = MAX_TOKENS,
+    max_tokens: int | None = MAX_TOKENS,
 ) -> Answer:
     """The answer of `llm` to `prompt` as a JSON value by `schema`, in one call or, if that does not fit, in two.
 
-    schema: a JSON Schema dict or a pydantic class.  temperature: None leaves it to the service.
+    schema: a JSON Schema dict or a pydantic class.  temperature, max_tokens: None leaves them to the service.
     A reply cut off at `max_tokens` is asked for again with twice as many.
     Raises InvalidSetting for an `llm` or a schema that is none; whatever a model or service does is in the Answer.
     """
@@ -88,8 +88,9 @@ def ask(
 
 
 def told(prompt: str, schema: Schema) -> str:
-    """`prompt` with the shape of the reply in words, for models that take it no other way."""
-    return f"{prompt}\n\nReply with one JSON value that fits this JSON Schema, and nothing else:\n{json.dumps(schema)}"
+    """`prompt` with the shape of the reply in words, once, for models that take it no other way."""
+    words = f"Reply with one JSON value that fits this JSON Schema, and nothing else:\n{json.dumps(schema)}"
+    return prompt if words in prompt else f"{prompt}\n\n{words}"
 
 
 def response_of(given: Any) -> LLMResponse:
@@ -169,8 +170,9 @@ def _made_the_best_of(
 
 
 def _once_more(question: _Question, first: _Attempt) -> _Question:
-    if first.truncated:
-        options = {**question.options, "max_tokens": 2 * question.options["max_tokens"]}
+    limit = question.options["max_tokens"]
+    if first.truncated and limit:
+        options = {**question.options, "max_tokens": 2 * limit}
         return replace(question, options=options)
     problems = "\n".join(f"- {problem}" for problem in first.answer.problems)
     shown = f"\n\nYour reply was:\n{first.answer.text[:MAX_SHOWN]}" if spoken(first.answer.text) else ""

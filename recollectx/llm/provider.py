@@ -22,12 +22,15 @@ Wishes: TypeAlias = dict[str, Sequence[Mapping[str, Any]]]
 REFUSING = {400, 422, 501}
 SCHEMA = "schema"
 MAX_REASON = 500
+# What is shorter is a stand-in such as "x" or "unused", which would only garble the messages.
+SHORTEST_SECRET = 8
 
 
 class BaseProvider:
     """Base of providers: call this constructor and write the three methods that raise TypeError here.
 
-    service: its name in messages.  model: the model's.  options: parameters sent with every call, by the service's names.
+    service: its name in messages.  model: the model's.  options: parameters sent with every call, by the
+    service's names, whatever the call itself asks for.
     secret: never printed, whatever the service writes into its errors.
     `usage` is the running total of this object, over all threads.
     """
@@ -41,7 +44,7 @@ class BaseProvider:
         self.service = service
         self.model = model
         self._options = dict(options or {})
-        self._secret = secret
+        self._secret = secret if secret and len(secret) >= SHORTEST_SECRET else None
         self._lock = threading.Lock()
         self._usage = Usage()
         self._refused: dict[str, int] = {}
@@ -86,12 +89,8 @@ class BaseProvider:
         )
         content = spoken(response.content)
         if not content:
-            why = (
-                "its tokens were used up before it said anything"
-                if response.truncated
-                else "the reply is empty"
-            )
-            raise self.failure(why, response.usage)
+            used_up = "its tokens were used up before it said anything"
+            raise self.failure(used_up if response.truncated else "the reply is empty", response.usage)
         return replace(response, content=content)
 
     def generate_structured(
@@ -100,7 +99,7 @@ class BaseProvider:
         schema: Any,
         system_prompt: str | None = None,
         temperature: float | None = None,
-        max_tokens: int = MAX_TOKENS,
+        max_tokens: int | None = MAX_TOKENS,
     ) -> Any:
         """The reply as a JSON value that fits `schema`, a JSON Schema dict or a pydantic class.
 
@@ -132,16 +131,11 @@ class BaseProvider:
         wishes |= {name: [{name: value}] for name, value in {**self._options, **options}.items()}
         refused = dict(self._refused)
         while True:
-            forms = {
-                name: ways[refused.get(name, 0)]
-                for name, ways in wishes.items()
-                if refused.get(name, 0) < len(ways)
-            }
-            in_words = shape is not None and (SCHEMA not in forms or refused.get(SCHEMA, 0) > 0)
-            text = told(prompt, shape) if in_words and shape is not None else prompt
-            request = _merged(
-                self._messages(_sendable(text), system_prompt and _sendable(system_prompt)), forms
-            )
+            forms = _forms(wishes, refused)
+            told_in_words = shape is not None and (SCHEMA not in forms or SCHEMA in refused)
+            text = told(prompt, shape) if told_in_words and shape is not None else prompt
+            messages = self._messages(_sendable(text), system_prompt and _sendable(system_prompt))
+            request = _merged(messages, forms)
             try:
                 response = self._send(request)
             except RecollectxError:
@@ -149,10 +143,8 @@ class BaseProvider:
             except Exception as error:  # noqa: BLE001 - every client has its own errors; one of ours comes of them
                 name = self._refused_in(error, forms)
                 if name is None:
-                    reason = self._without_secret(f"{type(error).__name__}: {error}")
-                    raise self.failure(reason[:MAX_REASON]) from (
-                        None if self._tells_secret(error) else error
-                    )
+                    reason = f"{type(error).__name__}: {error}"
+                    raise self.failure(reason) from (None if self._tells_secret(error) else error)
                 refused[name] = refused.get(name, 0) + 1
                 continue
             return self._noted(response, refused)
@@ -164,7 +156,7 @@ class BaseProvider:
 
     def failure(self, reason: str, usage: Mapping[str, int] | None = None) -> ModelError:
         """A ModelError that names the service and the model."""
-        return ModelError(f"{self.service} model {self.model}: {self._without_secret(reason)}", usage)
+        return ModelError(f"{self.service} model {self.model}: {self._told(reason)}", usage)
 
     def _noted(self, response: LLMResponse, refused: Mapping[str, int]) -> LLMResponse:
         """`response` counted, and what the service refused on the way to it remembered."""
@@ -173,7 +165,7 @@ class BaseProvider:
             for name, count in refused.items():
                 self._refused[name] = max(count, self._refused.get(name, 0))
         if response.refusal is not None:
-            said = self._without_secret(response.refusal)
+            said = self._told(response.refusal)
             raise ModelRefused(f"{self.service} model {self.model} declined: {said}", response.usage)
         return response
 
@@ -192,13 +184,20 @@ class BaseProvider:
     def _tells_secret(self, error: Exception) -> bool:
         return bool(self._secret and self._secret in f"{error!r}{error}")
 
-    def _without_secret(self, text: str) -> str:
-        return text.replace(self._secret, "***") if self._secret else text
+    def _told(self, reason: str) -> str:
+        """The beginning of `reason`, cut after the key is out of it, so that no part of one is left at the end."""
+        return (reason.replace(self._secret, "***") if self._secret else reason)[:MAX_REASON]
 
 
 def _sendable(text: str) -> str:
     """`text` as every client can encode it: half of a surrogate pair becomes a question mark."""
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _forms(wishes: Wishes, refused: Mapping[str, int]) -> dict[str, Mapping[str, Any]]:
+    """For each wish the best form that was not refused; none for a wish that was refused in all its forms."""
+    left = {name: ways[refused.get(name, 0) :] for name, ways in wishes.items()}
+    return {name: ways[0] for name, ways in left.items() if ways}
 
 
 def _merged(request: dict[str, Any], forms: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """From what a model wrote to the JSON it means: thoughts, fences and prose set aside, a cut-off list closed.
 
-Nothing is guessed: a value is what a JSON parser reads, or the complete items of a list that was cut off.
+Nothing is guessed: a value is what a JSON parser reads, less the keys its schema forbids, or the complete items of a
+list that was cut off.
 """
 
 import json
@@ -8,12 +9,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from recollectx.llm.schemas import Schema, faults
+from recollectx.llm.schemas import Schema, faults, known_part
 
 THOUGHTS = re.compile(r"\s*<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-# Some chat templates write the opening tag into the prompt, so that only the closing one is in the reply.
-END_OF_THOUGHTS = "</think>"
-TOKENS = re.compile(r'"(?:\\.|[^"\\])*(?:"|\Z)|[\[\]{}]', re.DOTALL)
+# Some chat templates write the opening tag into the prompt, so that only the closing one is in the reply. At the
+# beginning or end of a line it cannot stand within a JSON string.
+END_OF_THOUGHTS = re.compile(r"^\s*</think>|</think>\s*$", re.MULTILINE | re.IGNORECASE)
+TOKENS = re.compile(r'"(?:\\.|[^"\\])*(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 BEGINNING = re.compile(r"[\[{]")
 CLOSER = {"{": "}", "[": "]"}
 # A text of many brackets that begin nothing would otherwise take time in the square of its length.
@@ -25,8 +27,9 @@ def spoken(text: str) -> str:
     begun = THOUGHTS.match(text)
     if begun:
         return text[begun.end() :].strip()
-    if END_OF_THOUGHTS in text and not text.lstrip().startswith(tuple(CLOSER)):
-        return text.partition(END_OF_THOUGHTS)[2].strip()
+    ended = END_OF_THOUGHTS.search(text)
+    if ended and not text.lstrip().startswith(tuple(CLOSER)):
+        return text[ended.end() :].strip()
     return text.strip()
 
 
@@ -37,6 +40,7 @@ def json_in(text: str, schema: Schema) -> Any:
         meant = _wrapped(value, schema) if at == 0 else value
         if not _resembles(meant, schema):
             continue
+        meant = known_part(meant, schema)
         count = len(faults(meant, schema))
         if fewest < 0 or count <= fewest:
             best, fewest = meant, count
@@ -73,9 +77,11 @@ def _values(text: str) -> Iterator[Any]:
             return
         try:
             value, at = decoder.raw_decode(text, begin.start())
-        except (ValueError, RecursionError):
+        except ValueError:
             at = begin.end()
             continue
+        except RecursionError:
+            return
         yield value
 
 

@@ -74,6 +74,31 @@ def faults(value: Any, schema: Schema) -> list[str]:
         return ["the reply: nested too deeply"]
 
 
+def known_part(value: Any, schema: Schema) -> Any:
+    """`value` without the keys that `schema` forbids, at any depth; a remark that nobody asked for does no harm."""
+    try:
+        return _known_part(value, schema, schema)
+    except RecursionError:
+        return value
+
+
+def _known_part(value: Any, schema: Any, root: Schema) -> Any:
+    if not isinstance(schema, Mapping):
+        return value
+    if isinstance(reference := schema.get("$ref"), str):
+        value = _known_part(value, _resolved(reference, root), root)
+    if isinstance(value, list) and "items" in schema:
+        return [_known_part(item, schema["items"], root) for item in value]
+    if isinstance(value, dict) and "properties" in schema:
+        closed, known = schema.get("additionalProperties") is False, schema["properties"]
+        return {
+            name: _known_part(item, known.get(name), root)
+            for name, item in value.items()
+            if name in known or not closed
+        }
+    return value
+
+
 def _faults(value: Any, schema: Any, place: str, root: Schema) -> Iterator[tuple[str, str]]:
     if not isinstance(schema, Mapping):
         if schema is False:

@@ -1,7 +1,7 @@
 """The belief graph as the solver sees it: loaded in batches, one read per table."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from sqlalchemy import bindparam, select
@@ -30,11 +30,24 @@ class StoredGraph:
     """The live graph around the claims that were loaded.
 
     onto: to look at these claims only: of the others just those get arrows that may take their group from premises.
+    bearing: every edge that bears on one of `onto`, if they were read already.
     """
 
-    def __init__(self, reader: Reader, *, onto: Collection[int] | None = None) -> None:
+    def __init__(
+        self,
+        reader: Reader,
+        *,
+        onto: Collection[int] | None = None,
+        bearing: Iterable[Any] | None = None,
+    ) -> None:
         self._reader = reader
         self._onto = onto
+        self._bearing: dict[int, list[Any]] | None = None
+        if bearing is not None:
+            self._bearing = defaultdict(list)
+            for edge in bearing:
+                for pk in {edge.dst, edge.src} if edge.relation == Relation.CONTRADICTS else {edge.dst}:
+                    self._bearing[pk].append(edge)
         self._nodes: dict[int, Node] = {}
         self._strengths: dict[int, float] = {}
         self._confidences: dict[int, float] = {}
@@ -47,11 +60,8 @@ class StoredGraph:
             return
         rows = {row.pk: row for row in self._reader.rows_in(STANDING, missing)}
         assertions = self._reader.assertions(missing)
-        looked_at = [pk for pk in missing if self._wanted(pk, rows)]
-        incoming = [edge for edge in self._reader.edges_in(looked_at) if edge.relation in EPISTEMIC]
-        outgoing = [edge for edge in self._reader.edges_out(looked_at) if edge.relation in EPISTEMIC]
-        ends = {edge.dst for edge in outgoing} | {edge.src for edge in incoming}
-        scopes = {pk: found.scope for pk, found in self._reader.identities(ends | set(missing)).items()}
+        incoming, outgoing = self._edges([pk for pk in missing if self._wanted(pk, rows)])
+        scopes = self._scopes(rows, incoming + outgoing)
         trusts = self._reader.trusts(
             {(voice.source, rows[pk].scope) for pk in rows for _, voice in assertions.get(pk, ())}
         )
@@ -80,6 +90,29 @@ class StoredGraph:
                 derived=bool(row and row.basis == Basis.DERIVED),
                 alive=bool(row and row.status in CURRENT),
             )
+
+    def _edges(self, pks: Collection[int]) -> tuple[list[Any], list[Any]]:
+        """The epistemic edges into and out of these claims; of those read already only what bears on them."""
+        known = self._bearing or {}
+        here = [pk for pk in pks if self._bearing is not None and self._onto is not None and pk in self._onto]
+        asked = set(pks) - set(here)
+        incoming = self._reader.edges_in(asked) if asked else []
+        outgoing = self._reader.edges_out(asked) if asked else []
+        incoming += [edge for pk in here for edge in known.get(pk, ()) if edge.dst == pk]
+        outgoing += [edge for pk in here for edge in known.get(pk, ()) if edge.src == pk]
+        return (
+            [edge for edge in incoming if edge.relation in EPISTEMIC],
+            [edge for edge in outgoing if edge.relation in EPISTEMIC],
+        )
+
+    def _scopes(self, rows: Mapping[int, Any], edges: Iterable[Any]) -> dict[int, str]:
+        """The scopes of both ends of contradictions, which decide whether they are read both ways."""
+        scopes = {pk: row.scope for pk, row in rows.items()}
+        ends = {pk for edge in edges if edge.relation == Relation.CONTRADICTS for pk in (edge.src, edge.dst)}
+        if not ends <= scopes.keys():
+            found = self._reader.identities(ends - scopes.keys())
+            scopes |= {pk: each.scope for pk, each in found.items()}
+        return scopes
 
     def _wanted(self, pk: int, rows: Mapping[int, Any]) -> bool:
         derived = pk in rows and rows[pk].basis == Basis.DERIVED

@@ -16,7 +16,6 @@ from sqlalchemy.orm import aliased
 from recollectx.claims import Assertion, Basis, Category, FrozenMetadata, Status, in_words
 from recollectx.db.causes import WORDS
 from recollectx.db.tables import AssertionRow, ChangeRow, ClaimRow, EdgeRow, RevisionRow, TextRow, Tx
-from recollectx.edges import Edge
 from recollectx.instants import from_micros, to_micros
 from recollectx.query import ALL_SCOPES, AllScopes
 from recollectx.storage.reading import Reader, assertion_from
@@ -27,6 +26,7 @@ TOLD = {
     **WORDS,
     "assert": "asserted",
     "revise": "revised",
+    "confirm": "confirmed",
     "alias": "known by one more id",
     "erase": "erased",
 }
@@ -101,11 +101,20 @@ class Stand:
 
 
 @dataclass(frozen=True, slots=True)
-class EdgeChange:
-    """An edge that came or went, and the transaction that did it."""
+class EdgeSpan:
+    """An edge between claim keys from one transaction to another; ended None means still."""
 
-    edge: Edge
-    cause: Cause
+    src: int
+    dst: int
+    relation: str
+    strength: float
+    derivation: str | None
+    began: Cause
+    ended: Cause | None
+
+    def stood(self, seq: int) -> bool:
+        """Whether it stood after a transaction."""
+        return self.began.seq <= seq and (self.ended is None or self.ended.seq > seq)
 
 
 def _within(statement: Any, column: Any) -> tuple[Select[Any], Select[Any]]:
@@ -167,10 +176,17 @@ _TOUCHED = _within(
     .order_by(ChangeRow.seq),
     ChangeRow.scope,
 )
-_RAN_OUT = _within(
+_TURNED = _within(
     select(RevisionRow.claim)
     .join(ClaimRow, ClaimRow.pk == RevisionRow.claim)
-    .where(RevisionRow.valid_to > bindparam("after"), RevisionRow.valid_to <= bindparam("last"))
+    .where(
+        or_(
+            *(
+                and_(bound > bindparam("after"), bound <= bindparam("last"))
+                for bound in (RevisionRow.valid_from, RevisionRow.valid_to)
+            )
+        )
+    )
     .distinct(),
     ClaimRow.scope,
 )
@@ -184,6 +200,7 @@ _SPAN = (
 )
 _EDGES = (
     select(
+        EdgeRow.pk,
         EdgeRow.src,
         EdgeRow.dst,
         EdgeRow.relation,
@@ -193,7 +210,7 @@ _EDGES = (
     )
     .join(Tx, Tx.seq == EdgeRow.tx_from)
     .join(_Ended, _Ended.seq == EdgeRow.tx_to, isouter=True)
-    .where(EdgeRow.dst.in_(_KEYS))
+    .where(or_(EdgeRow.dst.in_(_KEYS), EdgeRow.src.in_(_KEYS)))
     .order_by(EdgeRow.pk)
 )
 _VERSIONS = (
@@ -263,7 +280,7 @@ def page(reader: Reader, scopes: Scopes, *, after: int) -> list[int]:
 
 
 def happened(conn: Connection, scopes: Scopes, *, entity: str | None, limit: int) -> list[Event]:
-    """The last `limit` events, newest first. entity: only of claims that named it at the time."""
+    """The last `limit` events, newest first. entity: only of claims that named it then."""
     rows = _rows_back(conn, scopes, PAGE if entity else min(limit, PAGE))
     return [_event(row) for row in islice((row for row in rows if _about(row, entity)), limit)]
 
@@ -282,7 +299,7 @@ def _rows_back(conn: Connection, scopes: Scopes, most: int) -> Iterator[Any]:
 def _about(row: Any, entity: str | None) -> bool:
     if entity is None:
         return True
-    named = json.loads(row.entities) if row.entities else ()
+    named = {row.subject or "", *(json.loads(row.entities) if row.entities else ())}
     return entity.casefold() in {name.casefold() for name in named}
 
 
@@ -316,31 +333,20 @@ def touched(conn: Connection, scopes: Scopes, *, after: int, last: int) -> dict[
     return found
 
 
-def ran_out(conn: Connection, scopes: Scopes, *, after: float, last: float) -> set[int]:
-    """The claims of which some version stopped holding between two times."""
-    statement, named = _about_scopes(_RAN_OUT, scopes)
+def turned(conn: Connection, scopes: Scopes, *, after: float, last: float) -> set[int]:
+    """The claims of which some version began or stopped to hold between two times."""
+    statement, named = _about_scopes(_TURNED, scopes)
     given = {**named, "after": to_micros(after), "last": to_micros(last)}
     return set(conn.execute(statement, given).scalars())
 
 
-def edge_changes(
-    reader: Reader, keys: Iterable[int], *, after: int, last: int
-) -> tuple[list[EdgeChange], list[EdgeChange]]:
-    """The edges into these claims that came, and that went, between the transactions `after` and `last`."""
-    rows = [row for row in reader.rows_in(_EDGES, keys) if _stood(row, after) != _stood(row, last)]
-    names = reader.identities({end for row in rows for end in (row.src, row.dst)})
-    came, went = [], []
-    for row in rows:
-        edge = Edge(names[row.src].id, names[row.dst].id, row.relation, row.strength, row.derivation)
-        if _stood(row, last):
-            came.append(EdgeChange(edge, _cause(row)))
-        else:
-            went.append(EdgeChange(edge, Cause(row.end, from_micros(row.ended), row.ender)))
-    return came, went
-
-
-def _stood(row: Any, seq: int) -> bool:
-    return row.seq <= seq and (row.end is None or row.end > seq)
+def edge_spans(reader: Reader, keys: Iterable[int]) -> list[EdgeSpan]:
+    """Every edge there ever was into and out of these claims, oldest first."""
+    found = {row.pk: row for row in reader.rows_in(_EDGES, keys)}
+    return [
+        EdgeSpan(row.src, row.dst, row.relation, row.strength, row.derivation, _cause(row), _end(row))
+        for _, row in sorted(found.items())
+    ]
 
 
 def versions(conn: Connection, pk: int) -> list[Version]:

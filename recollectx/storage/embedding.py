@@ -17,8 +17,7 @@ from recollectx.db.engine import Database
 from recollectx.embeddings import PROBE, BaseEmbedder, CachedEmbedder, Embedder, same_model
 from recollectx.embeddings.base import Vectors
 from recollectx.errors import BackendError, DimensionError, ModelMismatch
-from recollectx.storage.reading import Reader, Wording
-from recollectx.storage.writing import MODEL
+from recollectx.storage.reading import MODEL, Reader, Wording
 from recollectx.text import in_context
 
 BATCH = 256
@@ -63,9 +62,11 @@ class Embedding:
         """See that the vectors in the database are of this model; a database without any takes it."""
         with self._lock:
             with self._database.read() as conn:
-                since, stored = Reader(conn).setting_since(MODEL)
-            if since is not None and since == self.key:
-                return
+                reader = Reader(conn)
+                since = reader.setting_began(MODEL)
+                if since is not None and since == self.key:
+                    return
+                stored = reader.setting(MODEL)
             own = self.identity()
             if stored is None:
                 self.key = self._apply([Configure(MODEL, own)], cause="embedder").seq
@@ -76,14 +77,22 @@ class Embedding:
     def of_claims(self, claims: Sequence[Claim]) -> tuple[dict[str, Vectors], str]:
         """Vectors by claim id, and what went wrong ("" if nothing); a fault leaves the wordings waiting."""
         try:
-            self.check()
-            with self._database.read() as conn:
-                texts = with_context(Reader(conn), claims)
+            # Once it was seen to be the model, the transaction that takes the vectors looks again.
+            if self.key is None:
+                self.check()
+            texts = self._texts(claims)
             return dict(zip((claim.id for claim in claims), self.embedder.embed(texts), strict=True)), ""
         except FAULTS as error:
             self._waiting = True
             log.warning("not embedded yet, will be at the next use: %s", error)
             return {}, f"; not embedded yet: {error}"
+
+    def _texts(self, claims: Sequence[Claim]) -> list[str]:
+        """What is embedded for each claim; the database is asked only for what came before a turn."""
+        if not any(isinstance(claim, EpisodicClaim) and claim.position for claim in claims):
+            return [claim.text for claim in claims]
+        with self._database.read() as conn:
+            return with_context(Reader(conn), claims)
 
     def of_question(self, text: str) -> Vectors | None:
         """The vector of a question, None if the model fails or finds nothing: recall then goes by words alone."""
@@ -112,6 +121,10 @@ class Embedding:
             return 0
         self._waiting = False
         return done
+
+    def doubt(self) -> None:
+        """Look at the model again before the next vector is made: it was another one when vectors were to be kept."""
+        self.key = None
 
     def wait(self) -> None:
         """Look for wordings without a vector at the next use."""

@@ -29,7 +29,7 @@ class Linker(Writer):
 
     def reconsider(self, pks: Iterable[int]) -> None:
         """Solve these claims too: their number is not the one they were asserted with."""
-        n = self._log(MOVED_IN, None, None)
+        n = self.log(MOVED_IN, None, None)
         for pk in pks:
             self._shake(pk, n)
 
@@ -41,7 +41,7 @@ class Linker(Writer):
         if ends & self._met:
             return False
         self._met |= ends
-        self._add(
+        self.begin(
             EdgeRow,
             dst=dst,
             relation=relation,
@@ -49,10 +49,8 @@ class Linker(Writer):
             strength=1.0,
             derivation=None,
             at=None,
-            tx_from=self.seq,
-            tx_to=None,
         )
-        self._joined(relation, src, dst, self._log("link", GLOBAL, dst, src, relation))
+        self._joined(relation, src, dst, self.log("link", GLOBAL, dst, src, relation))
         self.count += 1
         return True
 

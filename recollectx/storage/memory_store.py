@@ -17,13 +17,21 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, scoped_session
 
-from recollectx.changes import Change, Configure
+from recollectx.changes import Assert, Change, Configure
 from recollectx.claims import Claim, Status
 from recollectx.db.engine import BUSY_SECONDS
 from recollectx.db.migrate import upgrade
 from recollectx.db.targets import database_of
+from recollectx.embeddings import token_embedder
 from recollectx.embeddings.base import Embedder, Vectors
-from recollectx.errors import BackendError, DimensionError, InvalidClaim, InvalidSetting, StorageError
+from recollectx.errors import (
+    BackendError,
+    DimensionError,
+    InvalidClaim,
+    InvalidSetting,
+    ModelMismatch,
+    StorageError,
+)
 from recollectx.propagation import LogOdds, Rule
 from recollectx.query import Query, Recall
 from recollectx.storage.delivery import DELIVERED, Delivery
@@ -33,6 +41,7 @@ from recollectx.storage.past import seq_at
 from recollectx.storage.reading import RULE, Reader
 from recollectx.storage.retrieval import CACHE_BYTES, Retriever
 from recollectx.storage.spellings import Spellings
+from recollectx.storage.token_vectors import TokenVectors
 from recollectx.storage.vector.base import VectorBackend
 from recollectx.storage.vector.text import TextBackend, TextProtocol, is_text_backend
 from recollectx.storage.writing import Writer
@@ -51,6 +60,8 @@ class Applied:
     changes: int
     erased_ids: tuple[str, ...] = ()
     erased_rows: int = 0
+    cut_ids: tuple[str, ...] = ()
+    erased_answers: int = 0
     at: float = 0.0
     index_waits: bool = False
 
@@ -64,6 +75,8 @@ class MemoryStore(Spellings):
     vectors: an index outside the database, fed from it: a VectorBackend, or an object with 0.2.7's text protocol
     (upsert(id, text), delete(id), search(query, k)).  embedder: makes recall go by meaning too; None leaves it to
     words, or to the embedder of `vectors`.
+    token_vectors: True keeps a vector of every token, to compare the first hits word by word; the embedder must give
+    them. None goes on with it where the database has some.
     busy_seconds: how long to wait for another process's write.  cache_bytes: see Retriever.
     """
 
@@ -73,6 +86,7 @@ class MemoryStore(Spellings):
         vectors: VectorBackend | TextProtocol | None = None,
         *,
         embedder: Embedder | None = None,
+        token_vectors: bool | None = None,
         similarity_threshold: float = 0.7,
         max_connections: int = 5,
         rule: Rule | None = None,
@@ -102,6 +116,7 @@ class MemoryStore(Spellings):
                 embedding=self.embedding,
                 backend=backend,
                 delivery=self.delivery,
+                token_vectors=self._token_vectors(embedder, token_vectors),
                 cache_bytes=cache_bytes,
             )
             if rule is not None:
@@ -110,6 +125,17 @@ class MemoryStore(Spellings):
             self.database.close()
             raise
 
+    def _token_vectors(self, embedder: Embedder | None, wanted: bool | None) -> TokenVectors | None:
+        offered = None if embedder is None else token_embedder(embedder)
+        if wanted and offered is None:
+            given = "no embedder" if embedder is None else f"embedder {embedder.name}"
+            raise InvalidSetting(
+                f"token_vectors=True needs an embedder that gives them, such as sentence-transformers; got {given}"
+            )
+        if offered is None or wanted is False:
+            return None
+        return TokenVectors(self.database, offered, self.apply, wanted=wanted)
+
     def _check_open(self) -> None:
         if self._closed:
             raise StorageError(f"this memory of {self.database.url.database} is closed; open it again")
@@ -117,6 +143,8 @@ class MemoryStore(Spellings):
     def close(self) -> None:
         """Let the file go; a second call does nothing."""
         if not self._closed:
+            if self._log_waits:
+                self.truncate_log()
             self._closed = True
             self.retriever.clear()
             self.database.close()
@@ -144,8 +172,13 @@ class MemoryStore(Spellings):
                 writer = self._carried_out(conn, changes, cause=cause, vectors=vectors, model=model)
                 if not writer.count:
                     return Applied(0, 0)
+                cut = tuple(writer.cut_ids())
         except IntegrityError as error:
             raise InvalidClaim(f"the database refused the change: {error.orig}") from error
+        except ModelMismatch:
+            if self.embedding is not None:
+                self.embedding.doubt()
+            raise
         if self._log_waits:
             self.truncate_log()
         if self.embedding is not None and (writer.bare or writer.erased_ids):
@@ -156,6 +189,8 @@ class MemoryStore(Spellings):
             writer.count,
             tuple(writer.erased_ids),
             writer.erased_rows,
+            cut,
+            writer.erased_answers,
             writer.at / 1e6,
             not outside,
         )
@@ -190,6 +225,8 @@ class MemoryStore(Spellings):
     ) -> Writer:
         """The writer after all changes, and what follows from them; nothing is committed."""
         writer = Writer(conn, clock=self.clock, cause=cause, vectors=vectors, model=model)
+        if isinstance(changes, Sequence) and len(changes) > 1:
+            writer.reader.ask_for([change.claim.id for change in changes if isinstance(change, Assert)])
         for change in changes(writer.reader) if callable(changes) else changes:
             writer.make(change)
         if writer.count:
@@ -224,7 +261,10 @@ class MemoryStore(Spellings):
             yield Reader(conn, seq=None if as_of is None else seq_at(conn, as_of))
 
     def truncate_log(self) -> bool:
-        """Empty the write-ahead log of erased words; False while a reader needs it, then tried at each write."""
+        """Empty the write-ahead log of erased words; False while a reader needs it.
+
+        Then it is tried again with each write and at the end.
+        """
         self._log_waits = not self.database.truncate_log()
         return not self._log_waits
 

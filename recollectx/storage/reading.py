@@ -8,6 +8,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import BindParameter, Connection, and_, bindparam, exists, func, or_, select
@@ -52,7 +53,7 @@ from recollectx.text import fold_claim, slot
 
 CHUNK = 500
 _Value = TypeVar("_Value", Assertion, Edge, EpisodicClaim, SemanticClaim)
-RULE = "rule"
+RULE, MODEL = "rule", "embedder"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +89,14 @@ class Wording:
     position: int | None
 
 
-def said_hash(scope: str, claim: Claim) -> int:
-    """63 bits that equal claims of one scope share."""
-    return _hash(scope, claim.type, fold_claim(claim))
-
-
-def slot_hash(scope: str, claim: Claim) -> int | None:
-    """63 bits that values of the same thing share; None for what is no value of anything."""
-    if not isinstance(claim, SemanticClaim) or not claim.subject:
-        return None
-    return _hash(scope, "slot", slot(claim))
+def hashes(scope: str, claim: Claim) -> tuple[int, int | None]:
+    """63 bits that equal claims of one scope share, and 63 that values of the same thing do; None for what is no
+    value of anything."""
+    if not isinstance(claim, SemanticClaim):
+        return _hash(scope, claim.type, fold_claim(claim)), None
+    thing = slot(claim)
+    said = _hash(scope, claim.type, fold_claim(claim, thing))
+    return said, _hash(scope, "slot", thing) if claim.subject else None
 
 
 def _hash(*parts: str) -> int:
@@ -121,6 +120,7 @@ _BY_ALIAS = (
     .join(AliasRow, AliasRow.claim == ClaimRow.pk)
     .where(AliasRow.id == bindparam("id"), AliasRow.tx_to.is_(None))
 )
+_KNOWN_IDS = select(ClaimRow.id).where(ClaimRow.id.in_(_KEYS))
 _BY_KEYS = _IDENTITY.where(ClaimRow.pk.in_(_KEYS))
 _CLAIMS = (
     select(
@@ -239,6 +239,7 @@ _NEXT_POSITION = (
 _SETTING = select(SettingRow.value, SettingRow.tx_from).where(
     SettingRow.name == bindparam("name"), SettingRow.tx_to.is_(None)
 )
+_SETTING_BEGAN = _SETTING.with_only_columns(SettingRow.tx_from)
 _LATER = aliased(RevisionRow)
 _BARE = select(TextRow.pk).where(~exists().where(VectorRow.text == TextRow.pk))
 _BARE_COUNT = select(func.count()).select_from(_BARE.subquery())
@@ -298,6 +299,7 @@ class Reader:
     """What is believed now. `flush` runs before each query: a writer's pending rows become visible.
 
     seq: a transaction; what was believed when it had been written is read then, in place of what is believed now.
+    absent: ids that were asked for and that no claim has ever had.  trust_is_set: False where it is known that nobody ever said how far a source is trusted.
     """
 
     def __init__(
@@ -307,6 +309,8 @@ class Reader:
         self.seq = seq
         self._flush = flush
         self._trust: dict[tuple[str, str], float] = {}
+        self.trust_is_set = True
+        self.absent: set[str] = set()
 
     def _rows(self, statement: Executable, **params: Any) -> Sequence[Any]:
         self._flush()
@@ -334,10 +338,17 @@ class Reader:
         except InvalidClaim:
             return None
         for statement in (_BY_ID, _BY_ALIAS):
-            for row in self._rows(statement, id=claim_id):
+            rows = self._rows(statement, id=claim_id)
+            if not rows and statement is _BY_ID:
+                self.absent.add(claim_id)
+            for row in rows:
                 if undone or row.live or row.erased is not None:
                     return Identity(row.pk, row.id, row.scope, row.erased is not None)
         return None
+
+    def ask_for(self, ids: Collection[str]) -> None:
+        """Find out at once which of `ids` are absent."""
+        self.absent |= set(ids) - {row.id for row in self.rows_in(_KNOWN_IDS, ids)}
 
     def identities(self, pks: Iterable[int]) -> dict[int, Identity]:
         """Ids and scopes by key."""
@@ -410,8 +421,8 @@ class Reader:
         """Known claims of `scope` that say the same as `claim`, and with `rivals` the values of the same
         thing that are in use, or were superseded only after `claim` began."""
         since = to_micros(claim.since)
-        pks = [row.claim for row in self._rows(_SAID, said=said_hash(scope, claim), since=since)]
-        key = slot_hash(scope, claim)
+        said, key = hashes(scope, claim)
+        pks = [row.claim for row in self._rows(_SAID, said=said, since=since)]
         if rivals and key is not None:
             pks += [row.claim for row in self._rows(_RIVALS, slot=key, since=since)]
         claims, assertions = self.claims(pks), self.assertions(pks)
@@ -446,8 +457,8 @@ class Reader:
     def trusts(self, wanted: Iterable[tuple[str | None, str]]) -> dict[tuple[str | None, str], float]:
         """Trust by (source, scope): the scope's own level, else the one for everywhere, else 1."""
         wanted = set(wanted)
-        if not wanted:
-            return {}
+        if not self.trust_is_set:
+            return dict.fromkeys(wanted, 1.0)
         missing: dict[str, set[str]] = defaultdict(set)
         for source, scope in wanted:
             if source is not None and (source, scope) not in self._trust:
@@ -466,6 +477,7 @@ class Reader:
     def forget_trust(self) -> None:
         """Read trust anew: it was changed."""
         self._trust.clear()
+        self.trust_is_set = True
 
     def next_position(self, scope: str, session: str) -> int:
         """The place after the last turn of a session, from 0."""
@@ -474,18 +486,22 @@ class Reader:
 
     def rule(self) -> Rule | None:
         """How confidence follows from the graph, as the database keeps it; None in a new one."""
-        stored = self.setting(RULE)
-        return None if stored is None else rule_from(stored)
+        rows = self._rows(_SETTING, name=RULE)
+        return rule_of(rows[0].value) if rows else None
 
     def setting(self, name: str) -> dict[str, Any] | None:
         """A setting kept with the data."""
-        rows = self._rows(_SETTING, name=name)
-        return dict(json.loads(rows[0].value)) if rows else None
+        return self.setting_since(name)[1]
+
+    def setting_began(self, name: str) -> int | None:
+        """The transaction that made a setting what it is, None if there is none."""
+        rows = self._rows(_SETTING_BEGAN, name=name)
+        return rows[0].tx_from if rows else None
 
     def setting_since(self, name: str) -> tuple[int | None, dict[str, Any] | None]:
         """The transaction that made a setting what it is, and the setting; both None if there is none."""
-        rows = self.rows(_SETTING, name=name)
-        return (rows[0].tx_from, dict(json.loads(rows[0].value))) if rows else (None, None)
+        rows = self._rows(_SETTING, name=name)
+        return (rows[0].tx_from, dict(setting_of(rows[0].value))) if rows else (None, None)
 
     def count_unembedded(self) -> int:
         """How many wordings have no vector."""
@@ -512,6 +528,19 @@ class Reader:
     def scopes(self) -> list[str]:
         """Every scope that holds a claim, sorted."""
         return [row.scope for row in self._rows(_SCOPES)]
+
+
+# Both are asked for in every transaction, and a model's probe takes longer to parse than a claim to store.
+@lru_cache(maxsize=64)
+def setting_of(value: str) -> dict[str, Any]:
+    """The value of a row of rx_settings; not to be changed."""
+    return dict(json.loads(value))
+
+
+@lru_cache(maxsize=64)
+def rule_of(value: str) -> Rule:
+    """The rule of a row of rx_settings."""
+    return rule_from(setting_of(value))
 
 
 def assertion_from(row: Any) -> Assertion:

@@ -7,8 +7,9 @@ before every answer. The index finds and orders; SQL is asked only for the claim
 import logging
 import threading
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,12 +21,14 @@ from recollectx.db.tables import AssertionRow, ChangeRow, ClaimRow, RevisionRow,
 from recollectx.doubt import Dispute, disputed
 from recollectx.embeddings.base import Vectors
 from recollectx.errors import BackendError
+from recollectx.filters import holds
 from recollectx.query import ALL_SCOPES, Hit, Query, Recall
 from recollectx.ranking import Ranked, Row, ScopeIndex
 from recollectx.storage.delivery import Delivery
 from recollectx.storage.embedding import Embedding
 from recollectx.storage.past import seq_at
 from recollectx.storage.reading import Reader
+from recollectx.storage.token_vectors import Asked, TokenVectors
 from recollectx.storage.vector.base import VectorBackend
 from recollectx.storage.writing import MODEL
 
@@ -221,11 +224,13 @@ class Retriever:
         embedding: Embedding | None = None,
         backend: VectorBackend | None = None,
         delivery: Delivery | None = None,
+        token_vectors: TokenVectors | None = None,
         cache_bytes: int = CACHE_BYTES,
     ) -> None:
         self._database = database
         self._backend = backend
         self._delivery = delivery
+        self._token_vectors = token_vectors
         self._embedding = embedding
         self._cache_bytes = cache_bytes
         self._held: OrderedDict[tuple[str, int | None], _Held] = OrderedDict()
@@ -235,6 +240,7 @@ class Retriever:
         """The hits of `query`, best first. now: seconds since 1970 UTC."""
         seq, now = self._moment(query, now)
         vector = self._vector(query)
+        asked = None if vector is None else self._asked(query)
         scopes = self._scopes(query, seq)
         found: list[tuple[Hit, int]] = []
         for scope in scopes:
@@ -244,9 +250,12 @@ class Retriever:
                 if self._delivery is not None and query.text is not None and seq is None:
                     allowed = held.index.passing(query, now)
                     cosines = self._delivery.near(query.text, held.keys, allowed)
-                ranked = held.index.search(query, now, vector, cosines=cosines)
+                closer = None if asked is None else asked.closer(reader)
+                ranked = held.index.search(query, now, vector, cosines=cosines, closer=closer)
                 # Of several scopes the cut comes after they are merged.
-                found.extend(_hits(reader, ranked[query.offset :] if len(scopes) == 1 else ranked))
+                found.extend(
+                    _hits(reader, ranked[query.offset :] if len(scopes) == 1 else ranked, query, now)
+                )
         if len(scopes) > 1:
             found.sort(key=lambda pair: _order(query, *pair))
         first = 0 if len(scopes) == 1 else query.offset
@@ -274,12 +283,21 @@ class Retriever:
         if self._embedding is None or query.text is None or not query.text.strip():
             return None
         if query.as_of is None:
-            self._embedding.heal()
+            healed = self._embedding.heal()
+            if self._token_vectors is not None and self._token_vectors.wanted:
+                self._token_vectors.heal(anew=bool(healed))
         else:
             with self._database.read() as conn:
                 if Reader(conn).setting(MODEL) is None:
                     return None
         return self._embedding.of_question(query.text)
+
+    def _asked(self, query: Query) -> Asked | None:
+        """The question as it is compared word by word; None where it is not."""
+        tokens = self._token_vectors
+        if tokens is None or query.text is None or not query.weights.tokens or not tokens.wanted:
+            return None
+        return tokens.asked(query.text)
 
     def _scopes(self, query: Query, seq: int | None) -> list[str]:
         if query.scopes is not ALL_SCOPES:
@@ -331,20 +349,22 @@ def _order(query: Query, hit: Hit, pk: int) -> tuple[float, ...]:
     return (-hit.score, -hit.claim.confidence, -hit.claim.created_at, -pk)
 
 
-def _hits(reader: Reader, ranked: list[Ranked]) -> list[tuple[Hit, int]]:
+def _hits(reader: Reader, ranked: list[Ranked], query: Query, now: float) -> list[tuple[Hit, int]]:
     claims = reader.claims(found.claim for found in ranked)
     rivals = reader.rival_claims(claims)
+    # What a filter of status lets in beside what is current is in no dispute.
+    current = partial(holds, query=Query(valid_at=query.valid_at), now=now)
     return [
-        (_hit(claims[found.claim], found, rivals.get(found.claim, ())), found.claim)
+        (_hit(claims[found.claim], found, rivals.get(found.claim, ()), current), found.claim)
         for found in ranked
         if found.claim in claims
     ]
 
 
-def _hit(claim: Claim, found: Ranked, rivals: Sequence[Claim]) -> Hit:
+def _hit(claim: Claim, found: Ranked, rivals: Sequence[Claim], current: Callable[[Claim], bool]) -> Hit:
     disputes = (
         Dispute(claim.id, claim.confidence, rival.id, rival.confidence)
         for rival in rivals
-        if disputed(claim.confidence, rival.confidence)
+        if current(claim) and current(rival) and disputed(claim.confidence, rival.confidence)
     )
     return Hit(claim, found.score, found.parts, tuple(rival.id for rival in rivals), tuple(disputes))

@@ -2,7 +2,7 @@
 
 An erased claim leaves every answer that had it to go on, and the words of that answer (question, response, metadata)
 go with it, for nobody can tell which of them were its own. Words also go from every other answer of its scope that
-holds its text or its object.
+quotes it (recollectx.storage.quoting).
 """
 
 import json
@@ -12,9 +12,8 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select, update
 
 from recollectx.changes import Trace
-from recollectx.claims import in_words
 from recollectx.db.tables import ChangeRow, ClaimRow, RevisionRow, TextRow, TraceClaimRow, TraceRow, Tx
-from recollectx.text import tokens
+from recollectx.storage.quoting import Quoted
 
 _TRACE = select(
     TraceRow.pk,
@@ -117,48 +116,40 @@ def untrace(conn: Connection, scope: str) -> int:
     return rows + conn.execute(delete(TraceRow).where(TraceRow.scope == scope)).rowcount
 
 
-def traced_erasure(conn: Connection, pk: int, seq: int) -> int:
-    """Take claim `pk` and its words out of every answer, before it is erased; returns how many rows changed."""
+def traced_erasure(conn: Connection, pk: int, seq: int) -> tuple[int, int]:
+    """Take claim `pk` and its words out of every answer, before it is erased.
+
+    Returns how many rows changed, and how many answers lost their words.
+    """
     using = set(conn.execute(select(TraceClaimRow.trace).where(TraceClaimRow.claim == pk)).scalars())
     hit = using | _quoting(conn, pk)
+    wiped = 0
     if hit:
-        conn.execute(
+        wiped = conn.execute(
             update(TraceRow)
             .where(TraceRow.pk.in_(hit), TraceRow.erased.is_(None))
             .values(question=None, response=None, meta=None, erased=seq)
-        )
+        ).rowcount
     conn.execute(delete(TraceClaimRow).where(TraceClaimRow.claim == pk))
     # The reason that was given for settling a dispute may quote the claim.
     settled = select(ChangeRow.seq).where(
         ChangeRow.kind == "resolve", or_(ChangeRow.claim == pk, ChangeRow.other == pk)
     )
     conn.execute(update(Tx).where(Tx.seq.in_(settled)).values(cause="resolve"))
-    return len(hit) + len(using)
+    return wiped + len(using), wiped
 
 
 def _quoting(conn: Connection, pk: int) -> set[int]:
-    """The answers of the claim's scope that hold one of its wordings, or its object, in whatever inflection."""
+    """The answers of the claim's scope that hold one of its wordings, or enough of it to tell which it is."""
     scope = conn.execute(select(ClaimRow.scope).where(ClaimRow.pk == pk)).scalar_one()
     wordings = select(TextRow.subject, TextRow.predicate, TextRow.object).where(TextRow.claim == pk)
-    sought = set()
-    for row in conn.execute(wordings):
-        sought.add(_stems(row.object))
-        if row.predicate is not None:
-            sought.add(_stems(in_words(row.subject, row.predicate, row.object)))
-    sought.discard("")
+    quoted = Quoted(conn.execute(wordings))
     kept = select(TraceRow.pk, TraceRow.question, TraceRow.response, TraceRow.meta).where(
         TraceRow.scope == scope, TraceRow.erased.is_(None)
     )
+    # A question and its answer tell together what neither tells alone.
     return {
         row.pk
         for row in conn.execute(kept)
-        if any(
-            words in held for held in map(_stems, (row.question, row.response, row.meta)) for words in sought
-        )
+        if quoted.found_in(" ; ".join(filter(None, (row.question, row.response, row.meta))))
     }
-
-
-def _stems(text: str | None) -> str:
-    """The search tokens of a text with a space before, between and after; "" if it has none."""
-    found = tokens(text or "")
-    return f" {' '.join(found)} " if found else ""

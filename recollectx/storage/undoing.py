@@ -3,16 +3,17 @@
 Rows are never rewritten: what the transaction opened is closed now, what it closed is opened as new rows, and the past
 keeps both. A thing (a claim's revision, one source's assertion, an edge, an alias, a source's trust, a setting) that a
 later transaction changed is not touched: that one has to be taken back first. A transaction and the one that took it
-back cancel each other, so everything can be undone from the last to the first, and an undo can be undone.
+back cancel each other, so everything can be undone from the last to the first, and an undo can be undone. What is left
+of a transaction after an erasure is not taken back in part: it is refused, with the ids of the erased claims.
 """
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
-from sqlalchemy import Connection, Table, or_, select
+from sqlalchemy import Connection, or_, select
 
 from recollectx.db.causes import MOVED_IN, RECORDED
 from recollectx.db.tables import (
@@ -24,13 +25,13 @@ from recollectx.db.tables import (
     RevisionRow,
     SettingRow,
     TrustRow,
-    Tx,
 )
-from recollectx.errors import CannotUndo, NotFound
+from recollectx.errors import CannotUndo
 from recollectx.propagation import LogOdds
 from recollectx.storage.reading import RULE, chunks
+from recollectx.storage.rows import table_of
+from recollectx.storage.transactions import FOLLOWING, cause_of, changes_of, confirmed, undone
 
-KIND = "undo"
 THING: Mapping[type, tuple[str, ...]] = {
     RevisionRow: ("claim",),
     AssertionRow: ("claim", "source"),
@@ -44,7 +45,12 @@ _FOR_GOOD = {
     "embed": "it only gave wordings their vectors",
     RECORDED: "0.2.7 recorded it",
     MOVED_IN: "it moved in what 0.2.7 kept",
+    "trace": "an answer that was given stays given; erase what it quotes",
+    "untrace": "what was erased is gone for good",
 }
+_JOINING = frozenset({"link", "unlink"})
+"""Kinds of change that are about both of their claims."""
+_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,20 +72,18 @@ class Turn:
         return tuple(getattr(self.row, name) for name in ("claim", "dst", "src") if hasattr(self.row, name))
 
 
-def table_of(mapped: type) -> Table:
-    """The table of a mapped class."""
-    return cast(Table, mapped.__table__)  # type: ignore[attr-defined]
-
-
 def turns(conn: Connection, seq: int) -> list[Turn]:
     """How to take transaction `seq` back.
 
     Raises NotFound if there is none, CannotUndo if it cannot be taken back, or not before a later one is.
     """
     changes = _changes(conn, seq)
-    claims = {pk for change in changes for pk in (change.claim, change.other) if pk is not None}
+    _check_whole(conn, seq, changes)
+    # The other of a moved strength is no claim, but the change that moved it.
+    others = {change.other for change in changes if change.kind != "strength"}
+    claims = ({change.claim for change in changes} | others) - {None}
     histories = _histories(conn, claims)
-    cancelled, neutral = _undone(conn, seq)
+    cancelled, neutral = undone(conn, seq)
     found: list[Turn] = []
     later: set[int] = set()
     for (mapped, _), rows in histories.items():
@@ -99,13 +103,50 @@ def turns(conn: Connection, seq: int) -> list[Turn]:
     conflicts = {each for each in later if each > seq} - neutral
     if conflicts:
         last = max(conflicts)
+        lost = _erasures(conn, conflicts)
+        if lost:
+            raise CannotUndo(
+                f"transaction {seq} cannot be taken back: {lost} erased a claim that the same things hung on, "
+                f"and {_FOR_GOOD['erase']}"
+            )
         raise CannotUndo(f"transaction {last} changed the same things as {seq} later; undo {last} first")
     gone = _gone(found, histories)
     if gone:
         raise CannotUndo(f"transaction {gone} took back a claim that {seq} is about; undo {gone} first")
-    if not found and changes and _erased(conn, claims):
-        raise CannotUndo(f"nothing of transaction {seq} is left: {_FOR_GOOD['erase']}")
+    if not found and not confirmed(conn, seq):
+        raise CannotUndo(f"nothing of transaction {seq} is left to take back")
     return found
+
+
+def _check_whole(conn: Connection, seq: int, changes: Iterable[Any]) -> None:
+    """Raise CannotUndo, with their ids, if claims that the transaction is about were erased."""
+    about = {change.claim for change in changes if change.kind not in FOLLOWING}
+    about |= {change.other for change in changes if change.kind in _JOINING}
+    statement = select(ClaimRow.id).where(ClaimRow.erased.is_not(None)).order_by(ClaimRow.pk)
+    erased = [
+        claim_id
+        for chunk in chunks(sorted(about - {None}))
+        for claim_id in conn.execute(statement.where(ClaimRow.pk.in_(chunk))).scalars()
+    ]
+    if erased:
+        more = f" and {len(erased) - _NAMED} more" if len(erased) > _NAMED else ""
+        raise CannotUndo(
+            f"transaction {seq} cannot be taken back: it is about {', '.join(erased[:_NAMED])}{more}, "
+            f"and {_FOR_GOOD['erase']}"
+        )
+
+
+def _erasures(conn: Connection, seqs: set[int]) -> int:
+    """The last of these transactions that erased something, 0 if none did."""
+    erasing = select(ChangeRow.seq).where(ChangeRow.kind == "erase")
+    return max(
+        (
+            seq
+            for chunk in chunks(sorted(seqs))
+            for seq in conn.execute(erasing.where(ChangeRow.seq.in_(chunk))).scalars()
+        ),
+        default=0,
+    )
 
 
 def _gone(found: Iterable[Turn], histories: Mapping[tuple[type, tuple[Any, ...]], list[Any]]) -> int:
@@ -123,8 +164,7 @@ def _ended(rows: Iterable[Any]) -> bool:
 
 def _changes(conn: Connection, seq: int) -> list[Any]:
     cause_of(conn, seq)
-    statement = select(ChangeRow.kind, ChangeRow.detail, ChangeRow.claim, ChangeRow.other)
-    changes = list(conn.execute(statement.where(ChangeRow.seq == seq)).all())
+    changes = changes_of(conn, seq)
     kinds = {change.kind for change in changes}
     for kind, why in _FOR_GOOD.items():
         if kind in kinds:
@@ -179,67 +219,3 @@ def _about(thing: tuple[type, tuple[Any, ...]], born: Any) -> bool:
     if mapped is EdgeRow:
         return born.claim in key[:2]
     return mapped in (RevisionRow, AssertionRow) and key[0] == born.claim
-
-
-def _undone(conn: Connection, seq: int) -> tuple[dict[int, int], set[int]]:
-    """What was taken back by which later transaction that still counts, and those later ones that come to nothing:
-    taken back, or taking back one later than `seq`."""
-    statement = (
-        select(ChangeRow.seq, ChangeRow.detail)
-        .where(ChangeRow.seq > seq, ChangeRow.kind == KIND)
-        .distinct()
-        .order_by(ChangeRow.seq.desc())
-    )
-    cancelled: dict[int, int] = {}
-    neutral = set()
-    for row in conn.execute(statement):
-        target = int(row.detail)
-        if row.seq not in cancelled:
-            cancelled[target] = row.seq
-        if target > seq:
-            neutral.add(row.seq)
-    return cancelled, neutral | set(cancelled)
-
-
-def _erased(conn: Connection, claims: set[int]) -> bool:
-    statement = select(ClaimRow.pk).where(ClaimRow.erased.is_not(None))
-    return any(
-        conn.execute(statement.where(ClaimRow.pk.in_(chunk))).first() for chunk in chunks(sorted(claims))
-    )
-
-
-def scopes_of(conn: Connection, seq: int) -> set[str]:
-    """The scopes that a transaction wrote to."""
-    statement = select(ChangeRow.scope).where(ChangeRow.seq == seq, ChangeRow.scope.is_not(None)).distinct()
-    return {str(row.scope) for row in conn.execute(statement)}
-
-
-def taken_back(conn: Connection) -> Collection[int]:
-    """Every transaction that was taken back and not done again."""
-    return _undone(conn, 0)[0].keys()
-
-
-def cause_of(conn: Connection, seq: int) -> str:
-    """What caused a transaction. Raises NotFound if there is none."""
-    cause = conn.execute(select(Tx.cause).where(Tx.seq == seq)).scalar()
-    if cause is None:
-        raise NotFound(f"there is no transaction {seq}")
-    return str(cause)
-
-
-def last_of(conn: Connection, scope: str) -> int:
-    """The last transaction that wrote to `scope`, 0 if there is none."""
-    statement = select(ChangeRow.seq).where(ChangeRow.scope == scope).order_by(ChangeRow.n.desc()).limit(1)
-    return int(conn.execute(statement).scalar() or 0)
-
-
-def claims_of(conn: Connection, seq: int) -> list[str]:
-    """Ids of the claims that a transaction touched, in the order of their coming."""
-    statement = (
-        select(ClaimRow.id)
-        .join(ChangeRow, ChangeRow.claim == ClaimRow.pk)
-        .where(ChangeRow.seq == seq, ClaimRow.erased.is_(None))
-        .group_by(ClaimRow.pk, ClaimRow.id)
-        .order_by(ClaimRow.pk)
-    )
-    return list(conn.execute(statement).scalars())

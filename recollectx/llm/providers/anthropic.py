@@ -75,7 +75,7 @@ class AnthropicProvider(BaseProvider):
         reply = self._client.messages.create(**request)
         blocks = getattr(reply, "content", None)
         if not isinstance(blocks, list):
-            raise self.failure(f"the reply holds no content: {reply!r}"[:500])
+            raise self.failure(f"the reply holds no content: {reply!r}")
         return LLMResponse(
             text_of(blocks),
             Usage.of_one(reply.usage).as_dict() if getattr(reply, "usage", None) else None,

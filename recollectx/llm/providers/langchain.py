@@ -29,9 +29,12 @@ class LangChainProvider(BaseProvider):
         if not callable(getattr(llm, "invoke", None)):
             raise InvalidSetting(f"LangChainProvider takes a LangChain chat model, got {llm!r}")
         named = (getattr(llm, name, None) for name in ("model_name", "model", "_llm_type"))
-        super().__init__(
-            "LangChain", next((name for name in named if isinstance(name, str)), type(llm).__name__)
+        model = next((name for name in named if isinstance(name, str)), type(llm).__name__)
+        secrets = (
+            value for value in getattr(llm, "__dict__", {}).values() if hasattr(value, "get_secret_value")
         )
+        secret = next(secrets, None)
+        super().__init__("LangChain", model, secret=secret.get_secret_value() if secret else None)
         self._llm = llm
 
     def _messages(self, prompt: str, system_prompt: str | None) -> dict[str, Any]:
@@ -52,8 +55,20 @@ class LangChainProvider(BaseProvider):
         if schema is None:
             return self._read(self._llm.invoke(messages, **request), None)
         bound = self._llm.with_structured_output(schema, include_raw=True)
-        reply = bound.invoke(messages, **request)
+        try:
+            reply = bound.invoke(messages, **request)
+        except Exception as error:
+            if not getattr(error, "completion", None):
+                raise
+            return self._read_cut_off(error.completion)  # type: ignore[attr-defined]
         return self._read(reply["raw"], reply["parsed"])
+
+    def _read_cut_off(self, completion: Any) -> LLMResponse:
+        """The reply as it stands in OpenAI's error about one that the token limit cut off."""
+        text = completion.choices[0].message.content
+        return LLMResponse(
+            text or "", Usage.of_one(completion.usage).as_dict(), completion.model, truncated=True
+        )
 
     def _read(self, message: Any, parsed: Any) -> LLMResponse:
         about = getattr(message, "response_metadata", None) or {}

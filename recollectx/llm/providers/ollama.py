@@ -37,7 +37,9 @@ class OllamaProvider(EmbedsTexts, BaseProvider):
         max_retries: int = 2,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__("Ollama", model or os.environ.get("OLLAMA_MODEL") or "llama3.2")
+        model = model or os.environ.get("OLLAMA_MODEL") or "llama3.2"
+        # Only Ollama's own cloud wants one, which its client takes from there.
+        super().__init__("Ollama", model, secret=os.environ.get("OLLAMA_API_KEY"))
         self._model_options = dict(options or {})
         self._max_retries = max_retries
         self._package = require("ollama", "ollama")
@@ -57,11 +59,7 @@ class OllamaProvider(EmbedsTexts, BaseProvider):
 
     def _messages(self, prompt: str, system_prompt: str | None) -> dict[str, Any]:
         system = [{"role": "system", "content": system_prompt}] if system_prompt else []
-        return {
-            "model": self.model,
-            "messages": [*system, {"role": "user", "content": prompt}],
-            "options": dict(self._model_options),
-        }
+        return {"model": self.model, "messages": [*system, {"role": "user", "content": prompt}]}
 
     def _wishes(
         self, schema: Mapping[str, Any] | None, temperature: float | None, max_tokens: int | None
@@ -75,7 +73,8 @@ class OllamaProvider(EmbedsTexts, BaseProvider):
             wishes["temperature"] = [{"options": {"temperature": temperature}}]
         if max_tokens is not None:
             wishes["num_predict"] = [{"options": {"num_predict": max_tokens}}]
-        return wishes
+        own: Wishes = {name: [{"options": {name: value}}] for name, value in self._model_options.items()}
+        return wishes | own
 
     def _send(self, request: dict[str, Any]) -> LLMResponse:
         reply = self._patiently(request)

@@ -81,7 +81,7 @@ class OpenAIProvider(EmbedsTexts, BaseProvider):
         choices = getattr(reply, "choices", None)
         if not choices:
             # OpenRouter answers 200 with an error in it when the model's own service fails.
-            raise self.failure(f"the reply holds no choice: {getattr(reply, 'error', None) or reply!r}"[:500])
+            raise self.failure(f"the reply holds no choice: {getattr(reply, 'error', None) or reply!r}")
         choice = choices[0]
         message = choice.message
         blocked = "filtered by the service" if choice.finish_reason == "content_filter" else None

@@ -1,0 +1,162 @@
+"""The rows of one transaction on their way into the database: numbered, kept back, and sent table by table.
+
+Rows wait until a reader of the same transaction asks for anything, or the transaction ends: a thousand claims are
+then a handful of statements. Numbers are handed out here, as nobody else can write meanwhile.
+"""
+
+from collections.abc import Callable, Mapping
+from operator import itemgetter
+from typing import Any, cast
+
+from sqlalchemy import Connection, Table, bindparam, func, select, update
+
+from recollectx.db.statements import execute, fetch, insert_values
+from recollectx.db.tables import (
+    AliasRow,
+    AssertionRow,
+    ChangeRow,
+    ClaimRow,
+    EdgeRow,
+    RevisionRow,
+    SettingRow,
+    StrengthRow,
+    TextRow,
+    TrustRow,
+    Tx,
+    VectorRow,
+)
+from recollectx.instants import to_micros
+from recollectx.storage.reading import MODEL, RULE, Reader
+
+_PARENTS_FIRST: tuple[type, ...] = (
+    ClaimRow,
+    TextRow,
+    VectorRow,
+    RevisionRow,
+    AssertionRow,
+    AliasRow,
+    EdgeRow,
+    TrustRow,
+    SettingRow,
+    ChangeRow,
+    StrengthRow,
+    Tx,
+)
+_NUMBERED: Mapping[type, str] = {
+    mapped: "n" if mapped is ChangeRow else "pk"
+    for mapped in (ClaimRow, TextRow, RevisionRow, AssertionRow, EdgeRow, TrustRow, SettingRow, ChangeRow)
+}
+_CLOSED: tuple[type, ...] = (RevisionRow, AssertionRow, EdgeRow)
+
+
+def table_of(mapped: type) -> Table:
+    """The table of a mapped class."""
+    return cast(Table, mapped.__table__)  # type: ignore[attr-defined]
+
+
+def _live(column: Any, name: str) -> Any:
+    setting = select(column).where(SettingRow.name == name, SettingRow.tx_to.is_(None))
+    return setting.scalar_subquery()
+
+
+# One statement in place of a dozen: asking takes longer than finding.
+_HEAD = select(
+    _live(SettingRow.value, RULE).label("rule"),
+    _live(SettingRow.value, MODEL).label("model"),
+    _live(SettingRow.tx_from, MODEL).label("model_since"),
+    select(func.max(Tx.seq)).scalar_subquery().label("seq"),
+    select(Tx.at).order_by(Tx.seq.desc()).limit(1).scalar_subquery().label("at"),
+    *(
+        select(func.max(table_of(mapped).c[column])).scalar_subquery().label(mapped.__name__)
+        for mapped, column in _NUMBERED.items()
+    ),
+)
+_TABLE = {mapped: table_of(mapped) for mapped in _PARENTS_FIRST}
+_VALUES: Mapping[type, Callable[[Mapping[str, Any]], tuple[Any, ...]]] = {
+    mapped: itemgetter(*table_of(mapped).columns.keys()) for mapped in _PARENTS_FIRST
+}
+_CLOSE = {
+    mapped: update(table_of(mapped))
+    .where(table_of(mapped).c.pk == bindparam("key"))
+    .values(tx_to=bindparam("seq"))
+    for mapped in _CLOSED
+}
+
+
+class Rows:
+    """The rows of one transaction. `seq` and `at` (microseconds) are its place on the two clocks.
+
+    head: what the database was like when it began, the rule and the embedding model among it.
+    """
+
+    def __init__(self, conn: Connection, *, clock: Callable[[], float]) -> None:
+        self.conn = conn
+        self.reader = Reader(conn, self.flush)
+        self.head = last = fetch(conn, _HEAD, {})[0]
+        self.reader.trust_is_set = last.TrustRow is not None
+        self.seq = (last.seq or 0) + 1
+        self.at = max(to_micros(clock(), "the clock"), last.at or 0)
+        self._next = {mapped: (getattr(last, mapped.__name__) or 0) + 1 for mapped in _NUMBERED}
+        # Value after value: an object for each row kept would set off the garbage collector over and over.
+        self._pending: dict[type, list[Any]] = {mapped: [] for mapped in _PARENTS_FIRST}
+        self._waiting = False
+
+    def flush(self) -> None:
+        """Write the rows that wait, parents first."""
+        if not self._waiting:
+            return
+        self._waiting = False
+        insert_values(self.conn, [(_TABLE[mapped], each) for mapped, each in self._pending.items() if each])
+        for each in self._pending.values():
+            each.clear()
+
+    def key(self, mapped: type) -> int:
+        """A number for a row that has yet to be put."""
+        key = self._next[mapped]
+        self._next[mapped] = key + 1
+        return key
+
+    def put(self, mapped: type, row: Mapping[str, Any]) -> None:
+        """Let a row, complete as it is, wait to be written."""
+        self._pending[mapped] += _VALUES[mapped](row)
+        self._waiting = True
+
+    def add(self, mapped: type, **row: Any) -> int:
+        """Number a row and let it wait; returns its number."""
+        row["pk"] = key = self.key(mapped)
+        self.put(mapped, row)
+        return key
+
+    def begin(self, mapped: type, **row: Any) -> int:
+        """Add a row that holds from this transaction on."""
+        row["tx_from"], row["tx_to"] = self.seq, None
+        row["pk"] = key = self.key(mapped)
+        self.put(mapped, row)
+        return key
+
+    def close(self, mapped: type, pk: int) -> None:
+        """Let a row hold up to this transaction."""
+        self.flush()
+        execute(self.conn, _CLOSE[mapped], {"key": pk, "seq": self.seq})
+
+    def log(
+        self,
+        kind: str,
+        scope: str | None,
+        claim: int | None,
+        other: int | None = None,
+        detail: str | None = None,
+    ) -> int:
+        """Note a change by ids alone; returns its number."""
+        n = self.key(ChangeRow)
+        row = {
+            "n": n,
+            "seq": self.seq,
+            "scope": scope,
+            "kind": kind,
+            "claim": claim,
+            "other": other,
+            "detail": detail,
+        }
+        self.put(ChangeRow, row)
+        return n
