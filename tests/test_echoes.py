@@ -181,7 +181,7 @@ def parrot(prompt):
             "predicate": predicate,
             "object": thing,
         }
-        | {"summary": None, "when": None, "since": None, "until": None, "confidence": 1.0}
+        | {"content": None, "when": None, "since": None, "until": None, "confidence": 1.0}
         for thing in things
         for quote in quotes
         for turn, subject, predicate in ((1, "user", "likes"), (2, "Odalys", "teaches"), (1, "user", "plays"))
@@ -191,7 +191,7 @@ def parrot(prompt):
             "turn": 1,
             "quote": quote,
             "type": "episodic",
-            "summary": f"user plays {thing} today",
+            "content": f"user plays {thing} today",
             "confidence": 1.0,
         }
         for thing in things

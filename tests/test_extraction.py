@@ -68,7 +68,7 @@ def test_a_fact_and_an_event_with_evidence_source_and_time():
     event = item(
         quote="last friday i sold my first honey",
         type="episodic",
-        summary="Mira sold her first honey",
+        content="Mira sold her first honey",
         when="Last Friday",
         since="2024-04-30",
     )
@@ -414,8 +414,8 @@ BAD_REPLIES = {
     "an invented object": reply(item(subject="user", predicate="lives_in", object="Reykjavik")),
     "an invented person": reply(item(subject="Gerald", predicate="lives_in", object="Ghent")),
     "an invented quote": reply(item(quote="I adore Rome", subject="user", predicate="adores", object="Rome")),
-    "an invented event": reply(item(type="episodic", summary="The user flew to Mars on a rocket")),
-    "an event without a summary": reply(item(type="episodic", summary=" ")),
+    "an invented event": reply(item(type="episodic", content="The user flew to Mars on a rocket")),
+    "an event without a summary": reply(item(type="episodic", content=" ")),
     "an end before the beginning": reply(
         {**GHENT, "when": "Last Friday", "since": "2024-05-03", "until": "2020"}
     ),

@@ -203,11 +203,11 @@ def _is_fact(item: Mapping[str, Any]) -> bool:
 
 
 def _said(item: Mapping[str, Any]) -> str:
-    """The object of a fact, the summary of an event."""
+    """The object of a fact, the content of an event."""
     if _is_fact(item):
         _text(item, "predicate")
         return _text(item, "object")
-    return _text(item, "summary" if item.get("summary") is not None else "content")
+    return _text(item, "content")
 
 
 def _grounds(item: Mapping[str, Any], said: str) -> str:

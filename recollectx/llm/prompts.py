@@ -64,8 +64,8 @@ EXTRACTION_RULES = (
         "a new value replaces an old one only under the same predicate",
     ),
     Rule(
-        "A fact that lasts is semantic, with summary null. Something that happened or will happen once is episodic: "
-        "summary is one sentence with the names in it; subject, predicate and object are null.",
+        "A fact that lasts is semantic, with content null. Something that happened or will happen once is episodic: "
+        "content is one sentence with the names in it; subject, predicate and object are null.",
         "an event has no value that another could replace",
     ),
     Rule(
@@ -97,7 +97,7 @@ EXTRACTION_EXAMPLE = (
         "subject": "Odalys",
         "predicate": "teaches",
         "object": "the ocarina",
-        "summary": None,
+        "content": None,
         "when": "since last autumn",
         "since": "2020-09-22",
         "until": None,
@@ -124,7 +124,7 @@ EXTRACTION_SCHEMA = {
                     "subject": _TEXT_OR_NULL,
                     "predicate": _TEXT_OR_NULL,
                     "object": _TEXT_OR_NULL,
-                    "summary": _TEXT_OR_NULL,
+                    "content": _TEXT_OR_NULL,
                     "when": _TEXT_OR_NULL,
                     "since": _TEXT_OR_NULL,
                     "until": _TEXT_OR_NULL,
@@ -137,7 +137,7 @@ EXTRACTION_SCHEMA = {
                     "subject",
                     "predicate",
                     "object",
-                    "summary",
+                    "content",
                     "when",
                     "since",
                     "until",
