@@ -38,6 +38,7 @@ from recollectx.db.database import default_path
 from recollectx.deciding import Decider, RuleDecider
 from recollectx.deriving import derive
 from recollectx.disputes import OpenDispute, queue, resolve
+from recollectx.echoes import Shown
 from recollectx.edges import Edge, Relation
 from recollectx.embeddings import EmbedderLike, embedder_from
 from recollectx.errors import InvalidClaim, InvalidQuery, InvalidSetting, ScopeError
@@ -52,7 +53,7 @@ from recollectx.policies.base import PolicyLike
 from recollectx.propagation import ConfidenceChangeEvent, Rule
 from recollectx.query import Query, Recall, check_count
 from recollectx.reach import find, known
-from recollectx.remembering import USER, Message, read_messages, read_text, sessions_of
+from recollectx.remembering import USER, Message, Remembered, read_messages, read_text, sessions_of
 from recollectx.revising import WORDING, revised, revision
 from recollectx.storage.erasing import holds_more
 from recollectx.storage.journal import events
@@ -193,37 +194,40 @@ class Memory:
         source: str | None = None,
         at: Instant | None = None,
         metadata: Mapping[str, Any] | None = None,
-    ) -> builtins.list[WriteResult]:
+        shown: Any = None,
+    ) -> Remembered:
         """Keep what was said and the claims found in it, in one transaction; one result per claim, in order.
 
         A text is a statement by `source` (default "user"). Messages are mappings with role and content, or with
         speaker and text; time, session, position and metadata are optional. Each becomes an episode; a turn that is
         known already is not read again. at: when it was said, default now; a message's own time comes first.
+        shown: what the speakers had been shown, such as the Recall in the prompt, a persona, texts: what they repeat
+        of it makes no claim. The result is a list with `problems`, what was left out and why, and `usage`.
         """
         scope = self._named(scope)
         when = self.storage.clock() if at is None else _time(at)
         extra = check_metadata({} if metadata is None else metadata)
         if source is not None:
             check_text(source, "source")
+        seen = Shown.of(shown)
         if isinstance(text_or_messages, str):
             check_text(text_or_messages, "text", 10**9)
             said = source or USER
             places: dict[str, int] = {}
-            readings = [
-                read_text(
-                    text_or_messages,
-                    source=said,
-                    at=when,
-                    scope=scope,
-                    metadata=extra,
-                    extractor=self.extractor,
-                )
-            ]
+            taken = read_text(
+                text_or_messages,
+                source=said,
+                at=when,
+                scope=scope,
+                metadata=extra,
+                extractor=self.extractor,
+                shown=seen,
+            )
         else:
             messages = list(text_or_messages)
             with self.storage.reader() as reader:
                 places = {name: reader.next_position(scope, name) for name in sessions_of(messages)}
-            readings = read_messages(
+            taken = read_messages(
                 messages,
                 source=source,
                 at=when,
@@ -231,8 +235,15 @@ class Memory:
                 metadata=extra,
                 extractor=self.extractor,
                 next_position=places,
+                shown=seen,
+                known=self._has_heard,
             )
-        return self._intake().keep(readings, scope, places)
+        return Remembered(self._intake().keep(taken.readings, scope, places), taken.extraction)
+
+    def _has_heard(self, turn: EpisodicClaim) -> bool:
+        with self.storage.reader() as reader:
+            held = reader.candidates(turn.scope, turn, rivals=False)
+            return any(turn.source in each.sources and each.stands() for each in held)
 
     def _place(self, claim: Claim) -> Claim:
         if not isinstance(claim, SemanticClaim | EpisodicClaim):

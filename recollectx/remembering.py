@@ -6,17 +6,22 @@ the words that say it. A plain text in which nothing is found is kept as a fact 
 
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+from recollectx.changes import WriteResult
 from recollectx.claims import Claim, EpisodicClaim, SemanticClaim, check_metadata, check_text
+from recollectx.echoes import Shown
 from recollectx.errors import TranscriptError
-from recollectx.extractors.base import Extractor, Finding, Turn
+from recollectx.extractors.base import Extraction, Extractor, Finding, Turn, read_turns, without_echoes
 from recollectx.instants import Instant, to_seconds
+from recollectx.llm.base import Usage
 
 Message: TypeAlias = Mapping[str, Any]
 USER = "user"
+RECALL = "recall"
+"""The metadata key under which a machine's turn names the recall that it was made on."""
 TEXT_CONFIDENCE = 0.8
 _KNOWN = frozenset(
     {"speaker", "text", "time", "session", "position", "metadata", "role", "content", "name", "timestamp"}
@@ -52,17 +57,48 @@ class Reading:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """What a text or several turns come to, and how the reading went."""
+
+    readings: tuple[Reading, ...]
+    extraction: Extraction
+
+
+class Remembered(list[WriteResult]):
+    """What came of each claim. problems: what was not taken as a claim, or could not be read, and why.  usage: what a
+    model cost on the way."""
+
+    def __init__(self, results: Iterable[WriteResult], extraction: Extraction) -> None:
+        super().__init__(results)
+        self.problems: tuple[str, ...] = extraction.problems
+        self.usage: Usage = extraction.usage
+
+
 def read_text(
-    text: str, *, source: str, at: float, scope: str, metadata: Mapping[str, Any], extractor: Extractor | None
-) -> Reading:
+    text: str,
+    *,
+    source: str,
+    at: float,
+    scope: str,
+    metadata: Mapping[str, Any],
+    extractor: Extractor | None,
+    shown: Shown,
+) -> Readings:
     """One plain text, said by `source` at `at` (seconds since 1970 UTC)."""
     turn = Turn(text, None if source == USER else source, at, None, None)
-    # Whoever is the source may be telling of somebody else: then nobody in the text is the speaker.
-    heard = _heard(turn, source, scope, extractor) or _heard(
-        replace(turn, speaker=None), source, scope, extractor
-    )
-    if heard:
-        return Reading(_episode(turn, text, source, scope, metadata), heard)
+    extraction = read_turns(extractor, [turn], shown)
+    if extractor is not None and not hasattr(extractor, "read") and not extraction.findings[0]:
+        # Whoever is the source may be telling of somebody else: then nobody in the text is the speaker.
+        problems = list(extraction.problems)
+        found = without_echoes(turn, extractor.find(replace(turn, speaker=None)), shown, problems)
+        extraction = Extraction((tuple(found),), tuple(problems))
+    heard = _heard(extraction.findings[0], source, scope)
+    # What a machine makes of what it was shown is no fact of its own, in whatever words.
+    retold = bool(shown.passages) and turn.by_machine
+    if heard or retold or shown.quoted_in(text, turn.said_by):
+        episode = _episode(turn, text, source, scope, _with_lineage(metadata, turn, shown))
+        return Readings((Reading(episode, heard),), extraction)
     fact = SemanticClaim.from_text(
         text,
         confidence=TEXT_CONFIDENCE,
@@ -72,7 +108,7 @@ def read_text(
         scope=scope,
         metadata=metadata,
     )
-    return Reading(None, (Heard(fact, text),))
+    return Readings((Reading(None, (Heard(fact, text),)),), extraction)
 
 
 def read_messages(
@@ -84,11 +120,16 @@ def read_messages(
     metadata: Mapping[str, Any],
     extractor: Extractor | None,
     next_position: Mapping[str, int],
-) -> list[Reading]:
-    """Turns in order. next_position: where a session goes on, for turns that do not say their place."""
+    shown: Shown,
+    known: Callable[[EpisodicClaim], bool],
+) -> Readings:
+    """Turns in order. next_position: where a session goes on, for turns that do not say their place.
+
+    known: whether a turn is held already; an extractor that costs money is not asked about it.
+    """
     own_session = f"session-{uuid.uuid4()}"
     places: Counter[str] = Counter(next_position)
-    readings = []
+    said: list[tuple[Turn, EpisodicClaim, bool]] = []
     for number, message in enumerate(messages, 1):
         where = f"message {number}"
         _check(message, where)
@@ -99,14 +140,29 @@ def read_messages(
             turn, named, said_by = _turn(message, source, at=at, session=session, position=place)
             summary = f"{named}: {turn.text}" if named else turn.text
             extra = {**metadata, **check_metadata(message.get("metadata") or {})}
-            episode = _episode(turn, summary, said_by, scope, extra)
+            episode = _episode(turn, summary, said_by, scope, _with_lineage(extra, turn, shown))
         except ValueError as error:
             raise TranscriptError(f"{where}: {error}") from None
         places[session] = place + 1
-        readings.append(
-            Reading(episode, _heard(turn, said_by, scope, extractor), own_place=position is not None)
-        )
-    return readings
+        said.append((turn, episode, position is not None))
+    costs = hasattr(extractor, "read")
+    new = [
+        at for at, (_, episode, own_place) in enumerate(said) if not (costs and own_place and known(episode))
+    ]
+    extraction = read_turns(extractor, [said[at][0] for at in new], shown)
+    findings = dict(zip(new, extraction.findings, strict=True))
+    readings = tuple(
+        Reading(episode, _heard(findings.get(at, ()), str(episode.source), scope), own_place=own_place)
+        for at, (_, episode, own_place) in enumerate(said)
+    )
+    return Readings(readings, extraction)
+
+
+def _with_lineage(metadata: Mapping[str, Any], turn: Turn, shown: Shown) -> Mapping[str, Any]:
+    """What a machine says names the recall that it had to go on."""
+    if shown.recall_id is None or not turn.by_machine:
+        return metadata
+    return {**metadata, RECALL: shown.recall_id}
 
 
 def sessions_of(messages: Iterable[Message]) -> set[str]:
@@ -165,15 +221,10 @@ def _episode(turn: Turn, summary: str, source: str, scope: str, metadata: Mappin
     )
 
 
-def _heard(turn: Turn, source: str, scope: str, extractor: Extractor | None) -> tuple[Heard, ...]:
-    if extractor is None:
-        return ()
-    return tuple(_placed(finding, source, scope) for finding in extractor.find(turn))
-
-
-def _placed(finding: Finding, source: str, scope: str) -> Heard:
-    claim = replace(finding.claim, source=source, scope=scope)
-    return Heard(claim, finding.span, finding.denied)
+def _heard(findings: Iterable[Finding], source: str, scope: str) -> tuple[Heard, ...]:
+    return tuple(
+        Heard(replace(each.claim, source=source, scope=scope), each.span, each.denied) for each in findings
+    )
 
 
 def claims_of(readings: Iterable[Reading]) -> Iterator[Claim]:

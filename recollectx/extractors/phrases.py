@@ -17,7 +17,7 @@ from functools import lru_cache
 from operator import itemgetter
 
 from recollectx.claims import Category, SemanticClaim, check_unit
-from recollectx.extractors.base import Finding, Turn
+from recollectx.extractors.base import ANONYMOUS, MACHINES, Finding, Turn
 from recollectx.extractors.phrase_denials import denied
 from recollectx.extractors.phrase_objects import attribute, attribute_value, clause, shaped, unquoted
 from recollectx.extractors.phrase_tables import (
@@ -37,14 +37,10 @@ from recollectx.extractors.phrase_tables import (
     Shape,
 )
 
-ANONYMOUS = "user"
-"""The subject of what a turn without a speaker says of itself."""
-
 LONGEST_SENTENCE = 1_000
 """Characters; what is longer is no sentence someone said, and would be slow to read."""
 
 _LEAD_REACH = 40
-_MACHINES = frozenset({"assistant", "system", "tool"})
 _CAPTION = re.compile(r"\[shares [^\]]*\]")
 _QUOTED = re.compile(
     r'"[^"\n]*(?:"|$|(?=\n))|“[^”\n]*”?|(?<!\w)\'[^\'\n]{1,300}(?:\'\w[^\'\n]{0,300}){0,4}\'(?!\w)|^>.*$',
@@ -113,7 +109,7 @@ class PhraseExtractor:
 
     def find(self, turn: Turn) -> list[Finding]:
         """The claims of this turn, none twice; a turn by an assistant, system or tool makes none."""
-        if turn.role in _MACHINES:
+        if turn.role in MACHINES:
             return []
         found = {(said.subject, said.predicate, said.object): said for said in reversed([*_statements(turn)])}
         stated = [self._finding(turn, said) for said in reversed(found.values())]
