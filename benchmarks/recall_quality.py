@@ -50,7 +50,7 @@ STAGES = {
 GRID = [
     replace(DEFAULT, dense=dense, neighbours=neighbours, session=session, speaker=speaker)
     for dense, neighbours, session, speaker in itertools.product(
-        (0.7, 1.0, 1.4), (0.3, 0.4, 0.5), (0.0, 0.3, 0.5), (0.0, 1.0, 1.5, 2.0)
+        (0.7, 1.0, 1.4), (0.3, 0.4, 0.5), (0.0, 0.3, 0.5), (0.0, 1.5, 3.0, 4.0)
     )
 ]
 

@@ -49,6 +49,7 @@ class Weights:
     neighbours: share of the score of the turn next to it in its session; half of it of the one after that.
     session: share of the best score in its session.
     speaker, date: what it gains if the question names its source, or the time it began, in standard deviations.
+    ended: share that a turn loses when nothing that was read from it holds any more at the time asked about.
     tokens: weight of comparing the first hits word by word, where the memory has token vectors.
     confidence, importance: weight of the claim's own numbers beside relevance; 0 leaves order to relevance.
     recency_bias: exponent of the decay; 0 leaves time out.
@@ -58,9 +59,10 @@ class Weights:
     keyword: float = 1.0
     neighbours: float = 0.4
     session: float = 0.3
-    speaker: float = 1.5
+    speaker: float = 3.0
     date: float = 4.0
     tokens: float = 1.8
+    ended: float = 0.8
     confidence: float = 0.0
     importance: float = 0.0
     recency_bias: float = 0.0
@@ -70,6 +72,8 @@ class Weights:
             value = getattr(self, name)
             if not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
                 raise InvalidQuery(f"weight {name} must be a number from 0, got {value!r}")
+        if self.ended > 1:
+            raise InvalidQuery(f"weight ended must be in [0, 1], got {self.ended!r}")
         if not self.dense and not self.keyword:
             raise InvalidQuery("weights dense and keyword are both 0, which leaves nothing to find claims by")
 
@@ -158,7 +162,8 @@ class Parts:
     keyword: BM25 of the claim's own words.  share: of the question's IDF, matched by the claim, in [0, 1].
     neighbours, session: what the turns beside it and the best of its session added.  speaker, date: what being said by
     the one, or at the time, that the question names added. All in standard deviations beside a cosine, and may be
-    negative; else as a share of the most that BM25 could reach.  tokens: MaxSim, see
+    negative; else as a share of the most that BM25 could reach.  ended: what is left of the
+    score of a turn of which nothing holds.  tokens: MaxSim, see
     recollectx.late_interaction.  recency: the decay factor, in (0, 1].
     """
 
@@ -170,6 +175,7 @@ class Parts:
     speaker: float | None = None
     date: float | None = None
     tokens: float | None = None
+    ended: float | None = None
     recency: float | None = None
     confidence: float | None = None
 

@@ -66,7 +66,10 @@ class ScopeIndex(Columns):
         if not rows.size:
             return []
         fading = self._fading(rows, query.weights.recency_bias, now)
-        taken = self._weighted(rows, query.weights) * fading
+        moment = now if query.valid_at is None else query.valid_at
+        ended = found is not None and self.column["until"][rows] <= moment
+        kept = np.where(ended, 1 - query.weights.ended, np.ones(rows.size))
+        taken = self._weighted(rows, query.weights) * fading * kept
         scores = taken if found is None else taken * found.score[rows]
         near_by: dict[int, float] = {}
         if closer is not None and query.weights.tokens and found is not None and found.near is not None:
@@ -75,7 +78,9 @@ class ScopeIndex(Columns):
             scores = taken * found.score[rows]
         limit = rows.size if query.k is None else min(rows.size, query.offset + query.k)
         best = self._best(rows, scores, limit, by_confidence=found is not None)
-        parts = self._parts(rows[best], found, fading[best] if query.weights.recency_bias else None)
+        parts = self._parts(
+            rows[best], found, kept[best], fading[best] if query.weights.recency_bias else None
+        )
         claims = self.column["claim"][rows[best]].tolist()
         if near_by:
             parts = [
@@ -146,8 +151,9 @@ class ScopeIndex(Columns):
         keys = [scores[chosen], *(self.column[name][rows[chosen]] for name in names)]
         return chosen[np.lexsort(keys[::-1])[::-1][:limit]]
 
-    def _parts(self, rows: Rows, found: Relevance | None, fading: Floats | None) -> list[Parts]:
+    def _parts(self, rows: Rows, found: Relevance | None, kept: Floats, fading: Floats | None) -> list[Parts]:
         columns: dict[str, list[Any]] = {"confidence": self.column["confidence"][rows].tolist()}
+        columns["ended"] = [None if share == 1 else share for share in kept.tolist()]
         if fading is not None:
             columns["recency"] = fading.tolist()
         if found is not None:

@@ -52,7 +52,7 @@ def found(made: ScopeIndex, text: str | None = "tea", **query: object) -> list[i
 
 def keywords(rows: dict[int, Row], text: str) -> tuple[dict[int, float], dict[str, float]]:
     """BM25 by claim and IDF by word, the plainest way."""
-    bags = {claim: each.tokens.split() for claim, each in rows.items()}
+    bags = {claim: words_said(each) for claim, each in rows.items()}
     average = sum(map(len, bags.values())) / max(len(bags), 1)
     df = {word: sum(word in bag for bag in bags.values()) for word in query_tokens(text)}
     idf = {word: math.log(1 + (len(bags) - n + 0.5) / (n + 0.5)) for word, n in df.items()}
@@ -61,6 +61,18 @@ def keywords(rows: dict[int, Row], text: str) -> tuple[dict[int, float], dict[st
         norm = K1 * (1 - B + B * len(bag) / average) if average else K1
         keyword[claim] = sum(idf[w] * bag.count(w) / (bag.count(w) + norm) for w in idf)
     return keyword, idf
+
+
+def named(source: str) -> list[str]:
+    """The words of a source that is a name."""
+    return tokens(source) if source.replace(" ", "").isalpha() else []
+
+
+def words_said(each: Row) -> list[str]:
+    """The words of a row and the names of its sources."""
+    words = each.tokens.split()
+    names = [name for source in each.sources for name in named(source)]
+    return words + list(dict.fromkeys(name for name in names if name not in words))
 
 
 def spread(values: list[float]) -> float:
@@ -74,15 +86,9 @@ def spread(values: list[float]) -> float:
 def speaks(rows: dict[int, Row], text: str) -> set[int]:
     """The claims of the one source that the question names."""
     words = set(query_tokens(text))
-    sources = {
-        source for each in rows.values() for source in each.sources if "7" not in source and ":" not in source
-    }
-    named = [source for source in sources if words & set(tokens(source))]
-    return (
-        {claim for claim, each in rows.items() if named == [named[0]] and named[0] in each.sources}
-        if named
-        else set()
-    )
+    sources = {source for each in rows.values() for source in each.sources}
+    fitting = [source for source in sources if words & set(named(source))]
+    return {claim for claim, each in rows.items() if len(fitting) == 1 and fitting[0] in each.sources}
 
 
 def around(rows: dict[int, Row], own: dict[int, float], weights: Weights) -> dict[int, tuple[float, float]]:
@@ -124,7 +130,7 @@ def reference(
     reach *= 1 + gain * bool(said)
     result = {}
     for claim, (lent, session) in around(rows, own, weights).items():
-        share = sum(idf[w] for w in idf if w in rows[claim].tokens.split()) / most
+        share = sum(idf[w] for w in idf if w in words_said(rows[claim])) / most
         result[claim] = keyword[claim], share, lent, (own[claim] + lent + session) / reach
     return result
 
@@ -389,6 +395,25 @@ def test_what_began_when_the_question_asks_about_leads() -> None:
     assert all(0 < hit.score <= 1 for hit in hits)
     hits = made.search(Query("tea on 8 May 2023", weights=Weights(date=0)), 2e9)
     assert {hit.parts.date for hit in hits} == {None}
+
+
+def test_whose_name_a_source_is_counts_as_said() -> None:
+    made = index(row(1, "home is Faro", sources=("Ann Lee",)), row(2, "Ann: home is Porto", sources=("Ann",)))
+    hits = {hit.claim: hit.parts for hit in made.search(Query("Ann"), NOW)}
+    assert set(hits) == {1, 2}
+    assert found(index(row(1, "home is Faro", sources=("doc:ann",))), "Ann") == []
+
+
+def test_a_turn_of_which_nothing_holds_any_more_comes_after_others() -> None:
+    made = index(
+        row(1, "tea tea", until=0), row(2, "tea tea", until=150_000_000), row(3, "tea and milk and more")
+    )
+    hits = {hit.claim: hit for hit in made.search(Query("tea"), NOW)}
+    assert list(hits) == [3, 2, 1]
+    assert [hits[claim].parts.ended for claim in (1, 2, 3)] == [pytest.approx(0.2), pytest.approx(0.2), None]
+    assert found(made, valid_at=120.0)[0] == 2
+    assert found(made, weights=Weights(ended=0)) == [2, 1, 3]
+    assert {hit.score for hit in made.search(Query(), NOW)} == {1.0}
 
 
 def test_filters_do_not_reach_the_neighbour_that_lends() -> None:

@@ -5,6 +5,7 @@ before every answer. The index finds and orders; SQL is asked only for the claim
 """
 
 import logging
+import math
 import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,10 +16,11 @@ from typing import Any
 import numpy as np
 from sqlalchemy import bindparam, func, select
 
-from recollectx.claims import Claim
+from recollectx.claims import CURRENT, Claim, Status
 from recollectx.db.engine import Database
-from recollectx.db.tables import AssertionRow, ChangeRow, ClaimRow, RevisionRow, TextRow, VectorRow
+from recollectx.db.tables import AssertionRow, ChangeRow, ClaimRow, EdgeRow, RevisionRow, TextRow, VectorRow
 from recollectx.doubt import Dispute, disputed
+from recollectx.edges import Relation
 from recollectx.embeddings.base import Vectors
 from recollectx.errors import BackendError
 from recollectx.filters import holds
@@ -62,6 +64,7 @@ _ROW = (
         RevisionRow.entities,
         RevisionRow.meta,
         ClaimRow.id,
+        TextRow.slot,
         VectorRow.vector,
     )
     .join(RevisionRow, RevisionRow.claim == ClaimRow.pk)
@@ -69,12 +72,24 @@ _ROW = (
     .join(VectorRow, VectorRow.text == TextRow.pk, isouter=True)
     .where(RevisionRow.tx_to.is_(None))
 )
-"""In the order of the fields of Row, then the id and the vector."""
-_STORED = len(Row._fields) - 1
+"""In the order of the fields of Row that are stored; the rest is by name."""
+_STORED = len(Row._fields) - 2
 _SOURCES = select(AssertionRow.claim, AssertionRow.source).where(
     AssertionRow.claim.in_(bindparam("keys", expanding=True)),
     AssertionRow.tx_to.is_(None),
     AssertionRow.source.is_not(None),
+)
+_READINGS = (
+    select(EdgeRow.src, EdgeRow.tx_from, EdgeRow.tx_to, RevisionRow.status, RevisionRow.valid_to)
+    .join(RevisionRow, RevisionRow.claim == EdgeRow.dst)
+    .where(
+        EdgeRow.src.in_(bindparam("keys", expanding=True)),
+        EdgeRow.relation == Relation.DERIVES,
+        RevisionRow.tx_to.is_(None),
+    )
+)
+_READ_FROM = select(EdgeRow.src).where(
+    EdgeRow.dst.in_(bindparam("keys", expanding=True)), EdgeRow.relation == Relation.DERIVES
 )
 _HOW_MANY = select(func.count()).where(ClaimRow.scope == bindparam("scope"))
 _LAST_MODEL = select(func.max(ChangeRow.n)).where(
@@ -99,7 +114,8 @@ class _Batch:
         for row in reader.rows_in(_SOURCES, (row.pk for row in found)):
             sources[row.claim].append(row.source)
         self.found = found
-        self.rows = [Row._make((*row[:_STORED], sources.get(row[0], ()))) for row in found]
+        until = _until(reader, [row.pk for row in found if row.slot is None])
+        self.rows = [Row._make((*row[:_STORED], sources.get(row[0], ()), until.get(row[0]))) for row in found]
         blobs = [(at, row.vector) for at, row in enumerate(found) if row.vector is not None]
         self.embedded = [at for at, _ in blobs]
         self.vectors = np.zeros((0, 0), np.float32)
@@ -114,6 +130,22 @@ class _Batch:
     def ids(self) -> list[str]:
         """Of the rows that have a vector."""
         return [self.found[at].id for at in self.embedded]
+
+
+def _until(reader: Reader, turns: Sequence[int]) -> dict[int, int]:
+    """When the last of what was read from each of these turns and texts ceased to hold, of those of which nothing does.
+
+    A claim that is out of use, or no longer taken to be said there, has never held.
+    """
+    ends: dict[int, list[float]] = defaultdict(list)
+    for row in reader.rows_in(_READINGS, turns):
+        if reader.seq is not None and row.tx_from > reader.seq:
+            continue
+        denied = row.tx_to is not None and (reader.seq is None or row.tx_to <= reader.seq)
+        holds = row.status in CURRENT or row.status == Status.SUPERSEDED
+        end = math.inf if row.valid_to is None else row.valid_to
+        ends[row.src].append(0 if denied or not holds else end)
+    return {pk: int(max(found)) for pk, found in ends.items() if max(found) < math.inf}
 
 
 class _Held:
@@ -142,6 +174,7 @@ class _Held:
             self._build(reader, scope)
         elif last > self.at:
             changed = [row.claim for row in reader.conn.execute(_CHANGED, {"scope": scope, "after": self.at})]
+            changed += [row.src for row in reader.rows_in(_READ_FROM, changed) if row.src in self.index]
             found = sorted(reader.rows_in(_BY_KEYS, changed), key=lambda row: row.pk)
             gone = set(changed) - {row.pk for row in found}
             for pk in gone:
