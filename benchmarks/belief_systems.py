@@ -89,7 +89,7 @@ class Structured(Ours):
         elif event.kind == "retracted":
             self.memory.retract(event.person, held.pop())
         elif event.kind == "corrected":
-            held.append(self.memory.correct(held.pop(), event.value).claim_id or "")
+            held.append(self.memory.correct(held.pop(), event.value, source=event.speaker).claim_id or "")
         else:
             claim = SemanticClaim(
                 subject=event.person,
