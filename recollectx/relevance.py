@@ -38,6 +38,7 @@ DAY = 86_400.0
 _USUAL_SPREAD, _USUAL_ROWS = 0.2, 4
 """z as if this many rows more had this standard deviation (of cosines, and of BM25 as a share of the most): the
 spread of two or three rows says nothing, and that of hundreds is hardly touched."""
+_DIGITS = 10
 _MIDDLE, _WIDTH = 8.0, 4.0
 """The whole that scores 1/2, and how far from it 1/4 and 3/4 are. The best of a question is mostly 8 to 24, an
 average row's 0: so low a score keeps the weights of a claim's own numbers from lifting it over a match."""
@@ -184,18 +185,20 @@ def shares(columns: Columns, rows: Rows, idf: Mapping[str, float]) -> Floats:
 
 
 def _spread(values: Floats) -> float:
-    """The standard deviation, with that of a few usual rows counted in."""
+    """The standard deviation, with that of a few usual rows counted in; rounded, as its last digits depend on the
+    order in which rows were put."""
     if not values.size:
         return _USUAL_SPREAD
     added = _USUAL_ROWS * _USUAL_SPREAD**2
-    return math.sqrt((values.size * float(values.var()) + added) / (values.size + _USUAL_ROWS))
+    spread = math.sqrt((values.size * float(values.var()) + added) / (values.size + _USUAL_ROWS))
+    return round(spread, _DIGITS)
 
 
 def _standing(values: Floats, among: Mask) -> Floats:
     """z: how many standard deviations each value lies from the mean of those `among`; 0 for the others."""
     whole = bool(among.all())
     counted = values if whole else values[among]
-    standing: Floats = (values - counted.mean()) / _spread(counted)
+    standing: Floats = (values - round(float(counted.mean()), _DIGITS)) / _spread(counted)
     if not whole:
         standing[~among] = 0.0
     return standing
