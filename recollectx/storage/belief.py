@@ -59,11 +59,11 @@ class StoredGraph:
         if not missing:
             return
         rows = {row.pk: row for row in self._reader.rows_in(STANDING, missing)}
-        assertions = self._reader.assertions(missing)
+        voices = self._reader.voices(missing)
         incoming, outgoing = self._edges([pk for pk in missing if self._wanted(pk, rows)])
         scopes = self._scopes(rows, incoming + outgoing)
         trusts = self._reader.trusts(
-            {(voice.source, rows[pk].scope) for pk in rows for _, voice in assertions.get(pk, ())}
+            {(voice.source, rows[pk].scope) for pk in rows for voice in voices.get(pk, ())}
         )
         arrows: dict[int, list[Arrow]] = defaultdict(list)
         dependents: dict[int, list[int]] = defaultdict(list)
@@ -84,7 +84,7 @@ class StoredGraph:
                 pk=pk,
                 voices=tuple(
                     Voice(voice.source, voice.confidence, trusts[voice.source, row.scope])
-                    for _, voice in (assertions.get(pk, ()) if row else ())
+                    for voice in (voices.get(pk, ()) if row else ())
                 ),
                 arrows=tuple(arrows[pk]),
                 derived=bool(row and row.basis == Basis.DERIVED),

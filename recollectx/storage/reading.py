@@ -167,6 +167,11 @@ _ASSERTIONS = (
         AssertionRow.dates,
     )
 )
+_VOICES = (
+    select(AssertionRow.claim, AssertionRow.source, AssertionRow.confidence)
+    .where(AssertionRow.claim.in_(_KEYS), AssertionRow.tx_to.is_(None))
+    .order_by(AssertionRow.pk)
+)
 _EDGE = select(
     EdgeRow.pk, EdgeRow.src, EdgeRow.dst, EdgeRow.relation, EdgeRow.strength, EdgeRow.derivation, EdgeRow.at
 ).where(EdgeRow.tx_to.is_(None))
@@ -367,6 +372,13 @@ class Reader:
         several = [row for row in rows if len(voices[row.pk]) > 1]
         trusts = self.trusts({(voice.source, row.scope) for row in several for voice in voices[row.pk]})
         return {row.pk: _claim(row, voices[row.pk], trusts) for row in rows}
+
+    def voices(self, pks: Iterable[int]) -> dict[int, list[Any]]:
+        """Source and confidence of each live assertion of these claims: what solving needs of them."""
+        found: dict[int, list[Any]] = defaultdict(list)
+        for row in self.rows_in(_VOICES, pks):
+            found[row.claim].append(row)
+        return found
 
     def assertions(self, pks: Iterable[int]) -> dict[int, list[tuple[int, Assertion]]]:
         """Open assertions by claim, each with its row key, oldest first."""
