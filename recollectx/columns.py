@@ -71,6 +71,7 @@ class Row(NamedTuple):
     position: int | None
     entities: str | None = None
     metadata: str | None = None
+    subject: str | None = None
     sources: Sequence[str] = ()
     until: int | None = None
 
@@ -105,7 +106,8 @@ class Columns:
         self.named: dict[str, set[str]] = {}
         self._names: dict[str, list[str]] = {}
         self._row_of: dict[int, int] = {}
-        self._words, self._entities, self._sources = Postings(), Postings(), Postings()
+        self._words, self._entities = Postings(), Postings()
+        self._sources, self._subjects = Postings(), Postings()
         self._sketch: Sketch | None = None
 
     def __len__(self) -> int:
@@ -119,7 +121,7 @@ class Columns:
         """About how much memory the rows take, in bytes."""
         columns = sum(column.nbytes for column in self.column.values())
         columns += 0 if self._sketch is None else self._sketch.nbytes
-        lists = sum(each.nbytes for each in (self._words, self._entities, self._sources))
+        lists = sum(each.nbytes for each in (self._words, self._entities, self._sources, self._subjects))
         return (
             columns
             + lists
@@ -187,6 +189,8 @@ class Columns:
         )
         if any(fields.entities):
             self._entities.add(at.start, map(_folded, fields.entities))
+        if any(fields.subject):
+            self._subjects.add(at.start, ([name.casefold()] if name else [] for name in fields.subject))
         if any(fields.sources):
             for source in {source for sources in fields.sources for source in sources} - self._names.keys():
                 self._know(source)
@@ -259,7 +263,7 @@ class Columns:
     def _compact(self) -> None:
         """Moves the living rows together and forgets the dead ones."""
         old, turns, metadata = self.column, self.turns.names(), self.metadata
-        lists = self._words, self._entities, self._sources
+        lists = self._words, self._entities, self._sources, self._subjects
         living = np.flatnonzero(old["alive"][: self.used])
         moved = np.full(self.used, -1, np.int64)
         moved[living] = np.arange(living.size)
@@ -270,7 +274,7 @@ class Columns:
         self.used = living.size
         self._row_of = {claim: at for at, claim in enumerate(old["claim"][living].tolist())}
         self.total_length = int(old["length"][living].sum())
-        self._words, self._entities, self._sources = lists
+        self._words, self._entities, self._sources, self._subjects = lists
         for each in lists:
             each.move(moved)
         for source in self._sources.names():
@@ -291,9 +295,12 @@ class Columns:
         """The rows with the entity, dead ones too."""
         return self._entities.of(entity.casefold())[0]
 
-    def said_by(self, source: str) -> Rows:
-        """The living rows with an assertion of this source."""
-        rows = self._sources.of(source)[0]
+    def of_person(self, source: str) -> Rows:
+        """The living rows with an assertion of this source, or that are a fact about it; nothing unless it said some."""
+        said = self._sources.of(source)[0]
+        if not self.column["alive"][said].any():
+            return said[:0]
+        rows = np.union1d(said, self._subjects.of(source.casefold())[0])
         living: Rows = rows[self.column["alive"][rows]]
         return living
 

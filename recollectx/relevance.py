@@ -5,7 +5,7 @@ filter nor another scope can move a score. In the unit of one standard deviation
 have a vector, of BM25 over all rows) a row is worth
 
     own     = dense * z(cosine) + keyword * z(BM25)
-              + speaker, if the question names one of the scope's sources and that one said it
+              + speaker, if the question names one of the scope's sources and that one said it, or is its subject
               + date, if the question names a date and the row began then or on the day after
     whole   = own + neighbours * the greater own of the turns one before and one after
                   + neighbours / 2 * the greater own of the turns two before and two after
@@ -126,9 +126,10 @@ def _keyword(columns: Columns, words: Sequence[str]) -> tuple[Floats, dict[str, 
 
 
 def _speaker(columns: Columns, words: Sequence[str], weight: float) -> Floats | None:
-    """`weight` for the rows of the source that the question names; None if it names none, or more than one."""
+    """`weight` for what the source that the question names said, and what is said of it; None if it names none, or
+    more than one."""
     named = {source for word in words for source in columns.named.get(word, ())}
-    said = [rows for rows in map(columns.said_by, named) if rows.size]
+    said = [rows for rows in map(columns.of_person, named) if rows.size]
     if len(said) != 1 or not weight:
         return None
     speaker = np.zeros(columns.used)

@@ -372,6 +372,18 @@ def test_what_the_one_named_by_the_question_said_leads() -> None:
     assert found(made, "the tea of Lee?")[0] == 0
 
 
+def test_a_fact_about_the_one_named_gains_as_what_that_one_said_does() -> None:
+    made = index(
+        row(1, "Ann lives in Oslo", sources=("Ann",), subject="Ann"),
+        row(2, "Ann allergic to nuts", sources=("Dr. Fry",), subject="ann"),
+        row(3, "Bob lives in Oslo", sources=("Dr. Fry",), subject="Bob"),
+    )
+    gains = {hit.claim: hit.parts.speaker for hit in made.search(Query("Which nuts, Ann?"), NOW)}
+    assert gains[1] == gains[2] > 0
+    assert found(made, "Is Ann allergic to nuts?")[0] == 2
+    assert {hit.parts.speaker for hit in made.search(Query("Where does Bob live?"), NOW)} == {None}
+
+
 def test_what_began_when_the_question_asks_about_leads() -> None:
     days = [
         "2023-05-07T23:00Z",

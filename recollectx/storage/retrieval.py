@@ -63,6 +63,7 @@ _ROW = (
         RevisionRow.position,
         RevisionRow.entities,
         RevisionRow.meta,
+        TextRow.subject,
         ClaimRow.id,
         TextRow.slot,
         VectorRow.vector,
