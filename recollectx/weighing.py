@@ -4,7 +4,7 @@ A group is one independent source: what it says many times, in its own words or 
 counts once. All sources trusted little are one group, so a flood of them weighs no more than one.
 """
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable
 from contextlib import suppress
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
@@ -146,8 +146,10 @@ def trust_of(node: Node) -> float:
     return max((voice.trust for voice in node.voices), default=1.0)
 
 
-def strongest(voices: Iterable[Voice]) -> Voice | None:
+def strongest(voices: Collection[Voice]) -> Voice | None:
     """The assertion worth most at the trust of its source; equals go by name, so that arrival does not matter."""
+    if len(voices) == 1:
+        return next(iter(voices))
     return min(voices, key=lambda v: (-discounted(v), v.source is None, v.source or ""), default=None)
 
 
@@ -187,8 +189,8 @@ def group_of(pk: int, nodes: Callable[[int], Node], low_trust: float) -> Group:
     premises; else itself. Derivations are followed HOPS deep, and a derived claim
     down there counts as its own group; so does one whose derivations run in a circle.
     """
-    if not inherits(nodes(pk), low_trust):
-        own = _stated(nodes(pk), low_trust)
+    own = _stated(nodes(pk), low_trust)
+    if own is not None or not nodes(pk).derived:
         return pk if own is None else own
     groups: dict[int, Group] = {}
     inner: dict[int, set[int]] = {}

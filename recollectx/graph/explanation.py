@@ -8,7 +8,7 @@ the other places). A cycle is reported when, and only when, the edges lead back 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from recollectx.claims import Claim
 from recollectx.edges import Relation
@@ -181,10 +181,13 @@ def lay_out(
                 returned = weight.amount
                 continue
             if parents.get(step.other) == (pk, step.edge):
-                child = laid[step.other]
+                child = replace(laid[step.other], relation=step.relation, **_counted(weight))
             else:
-                child = ExplanationNode(claims[step.other], found.depths[pk] + 1, None, repeated=True)
-            children.append(_as_child(child, step.relation, weight))
+                depth = found.depths[pk] + 1
+                child = ExplanationNode(
+                    claims[step.other], depth, step.relation, repeated=True, **_counted(weight)
+                )
+            children.append(child)
         laid[pk] = ExplanationNode(
             claims[pk],
             found.depths[pk],
@@ -205,14 +208,8 @@ def lay_out(
     )
 
 
-def _as_child(node: ExplanationNode, relation: str, weight: Weight) -> ExplanationNode:
-    return replace(
-        node,
-        relation=relation,
-        contribution=weight.amount,
-        counted=weight.counted,
-        why_not=weight.why_not,
-    )
+def _counted(weight: Weight) -> dict[str, Any]:
+    return {"contribution": weight.amount, "counted": weight.counted, "why_not": weight.why_not}
 
 
 def _has_cycle(found: Walk) -> bool:

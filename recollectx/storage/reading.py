@@ -591,7 +591,7 @@ def _claim(row: Any, voices: Sequence[Any], trusts: dict[tuple[str | None, str],
         best: Any = voices[0]
     else:
         best = strongest(
-            Voice(voice.source, voice.confidence, trusts[voice.source, row.scope]) for voice in voices
+            [Voice(voice.source, voice.confidence, trusts[voice.source, row.scope]) for voice in voices]
         )
     evidence = [piece for voice in voices if voice.evidence for piece in _decoded(voice.evidence)]
     values: dict[str, Any] = {
