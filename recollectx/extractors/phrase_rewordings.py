@@ -8,6 +8,7 @@ statement, {who} and {whose} name them, {s} ends the verb, and <...> stands for 
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from typing import TypeAlias
 
 from recollectx.extractors.phrase_guards import opens_clause
 from recollectx.extractors.phrase_tables import DATES, NOT_NAMES, PETS, PROFESSIONS, RELATIVES
@@ -104,6 +105,8 @@ _PRESUPPOSED = (
     ("{whose} <name> is <v>", r"{my}\s+(?P<name>hometown|home\s+(?:town|city|country))(?:,|\s+of)\s+(?P<v>[A-Z]\w+)"),
 )  # fmt: skip
 """Said by the way, wherever in a clause it stands: "we celebrated my daughter Bea's birthday"."""
+_SELF = re.compile(r"\b(?:I|me|my|we|back|please)\b", re.IGNORECASE)
+_Wording: TypeAlias = tuple[re.Pattern[str], str, bool]
 _PLACEHOLDER = re.compile(r"\{(I|me|my)\}")
 _FIRST = {"I": "I", "me": "me", "my": "[Mm]y"}
 _NAMED = {"I": rf"(?P<who>{_NAME})", "me": rf"(?P<who>{_NAME})", "my": rf"(?P<who>{_NAME})'s"}
@@ -112,28 +115,33 @@ _GROUP = re.compile(r"<(\w+)>")
 
 
 @lru_cache(maxsize=1)
-def _compiled() -> tuple[tuple[re.Pattern[str], str, bool], ...]:
-    """Pattern and statement, those of "I" before those of names, and whether it is only said by the way."""
+def _compiled() -> tuple[tuple[_Wording, ...], tuple[_Wording, ...]]:
+    """The wordings of "I" and those of names: pattern, statement, and whether it is only said by the way."""
     every = [(*each, False) for each in _REWORDINGS] + [(*each, True) for each in _PRESUPPOSED]
-    made = []
+    first, named = [], []
     for stated, pattern, aside in every:
-        first = _PLACEHOLDER.sub(lambda who: _FIRST[who[1]], pattern)
-        made.append((_ready(first), stated.format(who="I", whose="my", s=""), aside))
+        own = _PLACEHOLDER.sub(lambda who: _FIRST[who[1]], pattern)
+        first.append((_ready(own), stated.format(who="I", whose="my", s=""), aside))
     for stated, pattern, aside in every:
         if head := _PLACEHOLDER.search(pattern):
             rest = _PLACEHOLDER.sub(lambda who: _REFERRED[who[1]], pattern[head.end() :])
             third = pattern[: head.start()] + _NAMED[head[1]] + rest
-            made.append((_ready(third), stated.format(who="<who>", whose="<who>'s", s="s"), aside))
-    return tuple(made)
+            named.append((_ready(third), stated.format(who="<who>", whose="<who>'s", s="s"), aside))
+    return tuple(first), tuple(named)
 
 
 def _ready(pattern: str) -> re.Pattern[str]:
     return re.compile(r"(?<![\w'])" + pattern)
 
 
-def reworded(sentence: str, begins: int, ends: int) -> Iterator[tuple[int, str]]:
+def reworded(sentence: str, speaker: str | None, begins: int, ends: int) -> Iterator[tuple[int, str]]:
     """Where between two places in a sentence something is said in another way, and the plain statement of it."""
-    for pattern, stated, aside in _compiled():
+    first, named = _compiled()
+    # Most sentences name nobody who could be meant; they need not be tried against every wording.
+    wordings = first if _SELF.search(sentence) else ()
+    if speaker is None or speaker.split()[0] in sentence:
+        wordings += named
+    for pattern, stated, aside in wordings:
         for match in pattern.finditer(sentence, begins):
             start = match.start()
             if start < ends and (aside or start == begins or opens_clause(sentence[:start])):

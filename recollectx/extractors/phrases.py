@@ -4,8 +4,10 @@ It would rather miss a claim than make a wrong one. A phrase counts only where i
 so "the place I love" and "Bob says I like" are none; questions, quotations, conditions, wishes and what was
 once so are left alone; an object must be whole and mean something away from its turn.
 
-Predicates: lives_in, works_as, works_at, prefers, likes, dislikes, allergic_to, and the speaker's own words
-for attributes: "my favourite colour is blue" gives favorite_color, "my sister's name is Bea" gives sister_name.
+Predicates: lives_in, hometown, born_in, works_as, works_at, current_project, goal, prefers, likes, dislikes,
+allergic_to, diet, speaks, plays, has_pet, married_to, engaged_to, dating, major, age, birthday, phone_number, email,
+and the speaker's own words for attributes: "my favourite colour is blue" gives favorite_color, "my sister's name is
+Bea" gives sister_name.
 In objects "my" becomes the subject's name: "Ana likes Ana's job".
 """
 
@@ -164,7 +166,7 @@ def _read(sentence: str, speaker: str | None) -> Iterator[_Said]:
     ends = blocked.end() if blocked else len(sentence)
     for said in _plainly(sentence, speaker, begins, ends):
         yield replace(said, heard=heard)
-    for start, stated in reworded(sentence, begins, ends):
+    for start, stated in reworded(sentence, speaker, begins, ends):
         for said in _plainly(stated, speaker, 0, len(stated)):
             yield replace(said, start=start, end=len(sentence.rstrip()), heard=heard)
 
