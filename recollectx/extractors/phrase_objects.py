@@ -33,7 +33,6 @@ PLAIN_ADJECTIVE = re.compile(r"[A-Z]\w*(?:ese|ish|ian|ican)")
 _WRITTEN = {
     "phone_number": re.compile(r"\+?\(?\d[\d\s().-]*"),
     "email": re.compile(r"\S+@\S+"),
-    "email_address": re.compile(r"\S+@\S+"),
 }
 """Attributes whose values are written in a form of their own."""
 

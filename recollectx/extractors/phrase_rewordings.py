@@ -23,9 +23,9 @@ _PROPER = r"(?P<v>[A-Z][^,;:()]{1,60}?)"
 _VALUE = rf"(?!{_JOINT})(?P<v>[^,;:()]{{2,60}}?)"
 _REST = r"(?P<v>\S.*)"
 _ATTRIBUTE = r"(?P<name>(?:[\w-]{1,40}\s+){0,2}?[\w-]{1,40})"
-_NOW = r"(?:of\s+all\s+time|ever|by\s+far|in\s+the\s+(?:whole\s+)?world|(?:right\s+)?now|these\s+days|nowadays|at\s+the\s+moment|at\s+present|this\s+year|currently)"
+_NOW = r"(?:of\s+all\s+time|ever|by\s+far|in\s+the\s+(?:whole\s+)?world|(?:right\s+)?now|these\s+days|nowadays|at\s+the\s+moment|at\s+present|this\s+year|currently|for\s+(?:this\s+|the\s+)?(?:next\s+)?(?:year|summer|winter|month|20\d\d))"
 _NUMBER = r"(?P<v>\+?\(?\d[\d\s().-]{5,18}\d)"
-_CALL = r"(?:reach|call|ring|text|phone|message)"
+_CALL = r"(?:reach|get|call|ring|text|phone|message)"
 _RELATIVE = "(?:" + "|".join(sorted(RELATIVES)) + ")"
 _OWNED = rf"(?:{PETS}|{_RELATIVE})"
 _WORKPLACE = r"(?:company|firm|start-?up|business|employer|place|agency|organi[sz]ation)"
@@ -38,7 +38,7 @@ _REWORDINGS = (
     # home
     ("{who} live{s} in <v>", rf"[Hh]ome(?:\s+for\s+{{me}})?\s+is\s+{_ADV}(?P<v>[A-Z].*?)\s+for\s+{{me}}"),
     ("{who} live{s} in <v>", rf"[Hh]ome\s+for\s+{{me}}\s+is\s+{_ADV}{_REST}"),
-    ("{who} live{s} in <v>", rf"{{my}}\s+(?:new\s+|current\s+)?(?:home|house|flat|apartment)\s+is\s+{_ADV}in\s+{_REST}"),
+    ("{who} live{s} in <v>", rf"{{my}}\s+(?:new\s+|current\s+)?(?:home|house|flat|apartment|place)\s+is\s+{_ADV}in\s+{_REST}"),
     ("{who} live{s} in <v>", rf"{{I}}\s+{_ADV}calls?\s+{_PROPER}\s+(?:my\s+|his\s+|her\s+)?home(?!\s*\w*town)"),
     ("{who} live{s} in <v>", rf"{_IT_IS}{_PROPER}\s+(?:that\s+|where\s+)?{{I}}\s+{_ADV}lives?\b"),
     ("{who} live{s} in <v>", rf"{_PROPER}\s+is\s+{_ADV}where\s+{{I}}\s+{_ADV}lives?\b"),
@@ -62,6 +62,10 @@ _REWORDINGS = (
         rf"(?:\s+{_NOW})?\s+is\s+{_ADV}(?:called\s+)?{_REST}",
     ),
     ("{who} work{s} on <v>", rf"[Tt]hey(?:'ve|\s+have|)\s+{_ADV}(?:put|assigned|moved)\s+{{me}}\s+(?:on|onto|to)\s+{_REST}"),
+    ("{who} work{s} at <v>", rf"(?!(?:{NOT_NAMES})\b){_PROPER}\s+(?:has\s+|have\s+)?{_ADV}(?:hired|employs|recruited)\s+{{me}}\b"),
+    ("{who} work{s} at <v>", rf"{{my}}\s+(?:new\s+|current\s+)?job\s+is\s+{_ADV}(?:at|with)\s+{_REST}"),
+    ("{who} work{s} at <v>", rf"{{I}}(?:'ve|'s|\s+have|\s+has|)\s+{_ADV}(?:left|quit)\s+[^,;]{{2,60}}?\s+(?:and\s+{_ADV}joined|to\s+join)\s+(?P<v>[A-Z].*)"),
+    ("I am <verb>", r"(?:[Cc]urrently|[Nn]ow|[Pp]resently)\s+(?P<verb>(?:living|residing|based|working)\s+(?:in|as|at|for)\s.+)"),
     # changes
     ("{who} <verb>", rf"{{I}}(?:'ve|'s|\s+have|\s+has|)\s+{_ADV}{_LEAVE}\s+[^,;]{{2,60}}?{_BUT}(?P<verb>(?:works?|lives?|joined|moved|got|took|started|became|prefers?)\s.+)"),
     ("{who} <verb> <as> <v>", rf"{{I}}\s+no\s+longer\s+(?P<verb>lives?|works?)\s+(?:in|at|for|as)\s+[^,;]{{2,60}}?,?\s+but\s+{_ADV}(?P<as>in|at|for|as)\s+{_REST}"),
@@ -82,6 +86,7 @@ _REWORDINGS = (
     ("{whose} goal is <v>", r"[Ww]hat\s+{I}\s+(?:really\s+|most\s+)?wants?\s+(?:most|more\s+than\s+anything)(?:\s+of\s+all)?\s+is\s+(?P<v>to\s.+)"),
     ("{whose} goal is <v>", rf"{{my}}\s+(?:goal|plan|aim)s?\s+(?:has\s+|have\s+)?changed[,;:]\s+{{I}}\s+{_ADV}wants?\s+(?P<v>to\s.+)"),
     ("{whose} <name> is <v>", rf"[Tt]he\s+{_ATTRIBUTE}\s+of\s+{{me}}\s+is\s+{_ADV}{_REST}"),
+    ("{whose} <name> is <v>", rf"{{my}}\s+(?:new\s+|current\s+)(?P<name>[\w-]+(?:\s+[\w-]+)?):\s+{_REST}"),
     # names, ways to be reached
     ("{whose} <name>'s name is <v>", rf"{{my}}\s+(?P<name>{_OWNED})\s+(?:is\s+)?(?:called|named|goes\s+by|answers\s+to)\s+{_REST}"),
     (
@@ -93,7 +98,9 @@ _REWORDINGS = (
     ("my phone number is <v>", rf"(?:[Yy]ou\s+can\s+{_ADV}|[Pp]lease\s+|[Jj]ust\s+)?(?i:{_CALL})\s+me\s+(?:on|at)\s+{_NUMBER}"),
     ("my phone number is <v>", rf"[Pp]lease\s+{_CALL}\s+{_NUMBER}\s+(?:from\s+now\s+on|instead)"),
     ("my phone number is <v>", rf"I(?:'ve|\s+have|)\s+(?:got\s+)?a\s+new\s+(?:phone|mobile|cell|number)(?:\s+number)?[,:;]?\s+(?:and\s+)?(?:(?:the\s+number|it)(?:'s|\s+is)\s+)?{_NUMBER}"),
-    ("my email is <v>", r"(?:[Yy]ou\s+can\s+|[Pp]lease\s+)?(?i:email|e-mail|write\s+to|write|reach)\s+me\s+(?:at|on)\s+(?P<v>[\w.+-]+@[\w-]+\.[\w.-]*\w)"),
+    ("my phone number is <v>", rf"(?:[Hh]ere(?:'s|\s+is)\s+)?(?:[Mm]y\s+)?[Nn]ew\s+(?:phone\s+)?number(?::|\s+is|'s)?\s+{_NUMBER}"),
+    ("my phone number is <v>", rf"[Hh]ere(?:'s|\s+is)\s+my\s+(?:new\s+)?(?:phone\s+)?number:\s+{_NUMBER}"),
+    ("my email is <v>", r"(?:[Yy]ou\s+can\s+|[Pp]lease\s+)?(?i:(?:email|e-mail|write\s+to|write|reach)\s+me|drop\s+me\s+a\s+line)\s+(?:at|on)\s+(?P<v>[\w.+-]+@[\w-]+\.[\w.-]*\w)"),
     ("{who} am allergic to <v>", r"I(?:'ve\s+got|\s+have(?:\s+got)?)\s+an?\s+(?:(?:severe|bad|mild|serious)\s+)?(?P<v>[a-z]+)\s+allergy"),
     # what we do, I do
     ("{who} live{s} in <v>", rf"[Ww]e(?:\s+{_ADV}live|(?:'re|\s+are)\s+{_ADV}(?:living|settled|based))\s+in\s+{_REST}"),
@@ -105,7 +112,7 @@ _PRESUPPOSED = (
     ("{whose} <name> is <v>", r"{my}\s+(?P<name>hometown|home\s+(?:town|city|country))(?:,|\s+of)\s+(?P<v>[A-Z]\w+)"),
 )  # fmt: skip
 """Said by the way, wherever in a clause it stands: "we celebrated my daughter Bea's birthday"."""
-_SELF = re.compile(r"\b(?:I|me|my|we|back|please)\b", re.IGNORECASE)
+_SELF = re.compile(r"\b(?:I|me|my|we|back|please|currently|now|presently|number)\b", re.IGNORECASE)
 _Wording: TypeAlias = tuple[re.Pattern[str], str, bool]
 _PLACEHOLDER = re.compile(r"\{(I|me|my)\}")
 _FIRST = {"I": "I", "me": "me", "my": "[Mm]y"}

@@ -50,7 +50,7 @@ _PLACE_END = re.compile(
     r"(?:two|three|four|five|six|seven|eight|nine|ten)\s+\w+\s+ago)(?=\s|$)"
 )
 _JOB_END = re.compile(
-    r"\s(?:at|for|with|since|where|who|last|this|these|in(?=\s+(?:[A-Z\d]|an?\s|the\s|my\s))|and)(?=\s|$)"
+    r"\s(?:at|for|with|since|by(?=\s+(?:trade|profession))|where|who|last|this|these|in(?=\s+(?:[A-Z\d]|an?\s|the\s|my\s))|and)(?=\s|$)"
 )
 _RANK = re.compile(rf"(?:an?\s+|the\s+)?(?:[\w-]+\s+){{0,2}}?{PROFESSIONS}")
 _PROFESSION = re.compile(rf"an?\s+(?:[\w-]+\s+){{0,2}}?{PROFESSIONS}")

@@ -76,6 +76,8 @@ OTHER_NAMES = {
     "favorite_thing_to_drink": "favorite_drink",
     "favorite_dish": "favorite_food",
     "favorite_meal": "favorite_food",
+    "project": "current_project",
+    "email_address": "email",
     "aim": "goal",
     "ambition": "goal",
 } | dict.fromkeys(
@@ -92,7 +94,7 @@ OTHER_NAMES = {
     "phone_number",
 )
 """Attributes that are another name for what a verb says."""
-LEADING = words("new all-time absolute personal very")
+LEADING = words("new all-time absolute personal very big main biggest ultimate")
 """Words before an attribute that leave it the same attribute."""
 PREFERRED = words("go-to preferred")
 """Other words for "favourite"."""
@@ -174,7 +176,7 @@ FILLER = re.compile(
         "tho, tbh, honestly, anymore, any more, the most, again, already, today, personally, also, lately, in general, "
         "btw, by the way, you know, haha, lol, thanks, more than anything, recently, of course, for sure, and, or, "
         "actually, really, instead, from now on, for now, at present, once more, once again, at last, for good, for me, "
-    "this time, best, most, after all, either, please, just, sometime, more, better"
+    "this time, one day, someday, best, most, after all, either, please, just, sometime, more, better"
     ) + r"\s*$",
     re.IGNORECASE,
 )  # fmt: skip

@@ -75,7 +75,7 @@ _THIRD = {
 _WAS = r"(?:\s+was|\s+got|(?:'ve|'s|\s+have|\s+has)\s+been)(?:\s+(?:just|recently|finally))*"
 _POSSESS = r"(?:\s+(?:have|has|own|owns)(?:\s+got)?|'ve\s+got|'s\s+got)"
 _FAN = r"an?\s+(?:(?:big|huge|massive|total|lifelong)\s+)*fan\s+of"
-_JOB_GOT = r"(?:started|taken|took|got|gotten|landed|accepted|found)\s+an?\s+(?:[a-z-]+\s+)?(?:job|position|role|post)"
+_JOB_GOT = r"(?:started|taken(?:\s+(?:up|on))?|took(?:\s+(?:up|on))?|got|gotten|landed|accepted|found)\s+an?\s+(?:[a-z-]+\s+)?(?:job|position|role|post)"
 _FLAT = r"an?\s+(?:[a-z-]+\s+)??(?:flat|apartment|room|studio|house)\s+in"
 _PROJECT = r"(?=\s+(?:the\s+)?(?:new\s+)?(?:[Pp]roject\s+[A-Z]|[A-Z]\w+\s+project\b))"
 _PETS = rf"(?=\s+(?:an?|one|two|three|four|five|\d)\s+(?:(?!stuffed|toy|hot)[a-z-]+\s+)??{PETS}(?![\w-]))"
@@ -95,10 +95,10 @@ _PHRASES = (
     ("current_project", Shape.PROJECT, r"{have}{adv}(?:joined|started(?:\s+(?:on|work\s+on))?)" + _PROJECT),
     ("current_project", Shape.PROJECT, r"(?:{adv}lead{s}|{be}{adv}leading)" + _PROJECT),
     ("lives_in", Shape.HOME, r"{adv}(?:live|reside){s}\s+in"),
-    ("lives_in", Shape.HOME, r"{be}{adv}(?:living|residing|based|settled)\s+in"),
+    ("lives_in", Shape.HOME, r"{be}{adv}(?:living|residing|based|settled)(?:\s+(?:out|over|up|down))?\s+in"),
     ("lives_in", Shape.HOME, r"{has}{adv}been\s+(?:living|based)\s+in"),
     ("lives_in", Shape.HOME, r"{has}{adv}lived\s+in" + _LASTING),
-    ("lives_in", Shape.HOME, r"{have}{adv}settled\s+(?:down\s+)?in"),
+    ("lives_in", Shape.HOME, r"{have}{adv}(?:settled\s+(?:down\s+)?|ended\s+up\s+living\s+)in"),
     ("lives_in", Shape.HOME, r"(?:{adv}make{s}|{have}{adv}made)\s+(?:{own}|a)\s+home\s+in"),
     ("lives_in", Shape.HOME, r"(?:{adv}(?:rent|share){s}\s+|{be}{adv}renting\s+|{possess}\s+)" + _FLAT),
     (
@@ -152,7 +152,11 @@ _PHRASES = (
     ("dislikes", Shape.LIKING, r"{adv}(?:can't|cannot)\s+(?:stand|bear)"),
     ("dislikes", Shape.LIKING, r"{be}\s+not\s+(?:really\s+)?(?:" + _FAN + r"|fond\s+of|keen\s+on)"),
     ("allergic_to", Shape.ALLERGEN, r"(?:{be}{adv}allergic|{possess}\s+an?\s+(?:[a-z]+\s+)?allergy)\s+to"),
-    ("married_to", Shape.PERSON, r"(?:{be}{adv}married\s+to|{have}{adv}married)"),
+    (
+        "married_to",
+        Shape.PERSON,
+        r"(?:{be}{adv}married\s+to|(?:{have}{adv}|\s+)got\s+married\s+to|{have}{adv}married)",
+    ),
     ("engaged_to", Shape.PERSON, r"{be}{adv}engaged\s+to"),
     ("dating", Shape.PERSON, r"{be}{adv}dating"),
     ("has_pet", Shape.PET, r"(?:{possess}|{have}{adv}adopted)" + _PETS),
@@ -162,7 +166,7 @@ _PHRASES = (
     ("major", Shape.LIKING, r"{be}{adv}majoring\s+in"),
     ("goal", Shape.GOAL, r"{have}{adv}set\s+{own}\s+(?:heart|sights|mind)\s+on(?:\s+one\s+thing[,:])?"),
     ("goal", Shape.GOAL, r"(?:{be}{adv}aiming|{adv}aim{s})(?=\s+to\s)"),
-    ("goal", Shape.AMBITION, r"{be}{adv}determined(?=\s+to\s)"),
+    ("goal", Shape.AMBITION, r"(?:{be}{adv}(?:determined|hoping)|{adv}hope{s})(?=\s+to\s)"),
     (
         "goal",
         Shape.GOAL,

@@ -50,11 +50,11 @@ HEARD = 0.5
 _ATTRIBUTE = re.compile(
     r"\s+((?:[\w-]{1,40}(?:'s)?\s+){0,3}?[\w-]{1,40})\s+"
     r"(?:(?:is|are)(?:\s+(?:now|currently|still|again|nowadays|these\s+days|definitely|officially))*|"
-    r"(?:has\s+)?(?:just\s+|recently\s+)?(?:changed|switched)\s+to)(?=\s)"
+    r"(?:has\s+)?(?:just\s+|recently\s+)?(?:changed|switched)\s+to)(?=\s)|(?P<short>\s+(?:new\s+)?(?:number|mobile|birthday))'s(?=\s+(?:on\s+)?\d)"
 )
 _INVERTED = re.compile(
-    r"\s*(?:(?:and|but|so|oh|yeah|well)[,!]?\s+)?(?P<value>[^,;:()]{2,80}?)\s+(?:is|are)\s+(?:(?:now|currently|still|again)\s+)?(?P<my>my)\s+"
-    r"(?:(?:number\s+one|main|biggest|ultimate)\s+)?(?P<name>(?:(?:favou?rite|current|new)\s+)?[a-z-]{3,30})"
+    r"\s*(?:(?:and|but|so|oh|yeah|well)[,!]?\s+)?(?P<value>[^,;:()]{2,80}?)\s+(?:is|are|has\s+become|became)\s+(?:(?:now|currently|still|again)\s+)?(?P<my>my)\s+"
+    r"(?:(?:number\s+one|main|biggest|ultimate|all-time|absolute)\s+)?(?P<name>(?:(?:favou?rite|go-to|preferred|current|new)\s+)?[a-z-]{3,30})"
     r"(?=(?:\s+(?:now|again|these\s+days|nowadays|currently|at\s+the\s+moment))?\s*(?:[,.!]|$))",
     re.IGNORECASE,
 )
@@ -230,7 +230,7 @@ def _verbs(subject: str, text: str, start: int, at: int, *, first: bool) -> Iter
 
 def _attributes(subject: str, text: str, start: int, at: int) -> Iterator[_Said]:
     match = _ATTRIBUTE.match(text, at)
-    if match and (predicate := attribute(match[1])) and not taken_back(text[match.end() :]):
+    if match and (predicate := attribute(match[1] or match["short"])) and not taken_back(text[match.end() :]):
         words = attribute_value(predicate, clause(text[match.end() :]))
         yield from _said(subject, predicate, words, text, start=start, after=match.end())
 
