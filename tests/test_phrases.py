@@ -16,7 +16,11 @@ def find(text: str, speaker: str | None = "Ana", role: str | None = None) -> lis
 
 
 def facts(text: str, speaker: str | None = "Ana") -> list[tuple[str, str, str]]:
-    return [(found.claim.subject, found.claim.predicate, found.claim.object) for found in find(text, speaker)]
+    return [
+        (found.claim.subject, found.claim.predicate, found.claim.object)
+        for found in find(text, speaker)
+        if not found.denied
+    ]
 
 
 @pytest.mark.parametrize(

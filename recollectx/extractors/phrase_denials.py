@@ -13,6 +13,7 @@ _DENIALS = tuple(
     for pattern, stated in (
         (r"(?:it\s+is|it's|that\s+is|that's)\s+not\s+true\s+that\s+(?P<rest>.+)", r"\g<rest>"),
         (rf"{_FORGET}\s+(?P<verb>living\s+in|working\s+(?:as|at|for))\s+(?P<rest>.+)", r"I am \g<verb> \g<rest>"),
+        (rf"{_FORGET}\s+(?P<my>my\s+goal)\s+(?:of\s+)?(?P<rest>(?:to\s|\w+ing\s).+)", r"\g<my> is \g<rest>"),
         (rf"{_FORGET}\s+(?P<value>.+?)\s+being\s+(?P<my>my\s+.+)", r"\g<value> is \g<my>"),
         (rf"I{_NEVER}\s+lived\s+in\s+(?P<rest>.+)", r"I live in \g<rest>"),
         (rf"I{_NEVER}\s+worked\s+(?P<as>as|at|for)\s+(?P<rest>.+)", r"I work \g<as> \g<rest>"),

@@ -1,58 +1,40 @@
-"""Objects of phrases: where the words after a verb stop, and whether what is left says something whole."""
+"""Objects of phrases: where the words after a verb stop, whether what is left says something whole, and attributes."""
 
 import re
-from collections.abc import Callable
 
 from recollectx.extractors.phrase_tables import (
     ADJECTIVES,
     ATTRIBUTES,
     CLAUSE_END,
     DANGLING,
-    EMPLOYERS,
     EMPTY_OBJECTS,
     FILLER,
-    GENERIC,
-    HOMES,
-    JOKE_ALLERGENS,
+    LEADING,
     NOT_FIRST,
-    NOT_JOBS,
     NOT_LAST,
-    NOT_PLACES,
-    NOT_YET,
     OTHER_NAMES,
-    PROFESSIONS,
-    SAYING,
+    PREFERRED,
     SOON,
     SPELLING,
     VAGUE_ATTRIBUTES,
-    Shape,
 )
 
 LONGEST = 8
 """Words in an object; a longer one is nearly always a clause that was cut in the wrong place."""
 
-_LONGEST_TEXT = 200
+LONGEST_TEXT = 200
 _LISTED = 3
-_NAME = r"[A-Z][\w'.&-]*"
-_PROPER = rf"{_NAME}(?:\s+(?:{_NAME}|of|the|de|da|do|del|la|le|and)(?=\s|$))*"
-_PLACE = re.compile(
-    rf"(?:the\s+|downtown\s+|central\s+|upstate\s+|north(?:ern)?\s+|south(?:ern)?\s+)*{_PROPER}(?:\s+(?:area|region|city))?"
-)
-_ADJECTIVES = r"(?:[a-z-]+\s+){0,2}"
-_HOME = re.compile(rf"(?:an?|the)\s+{_ADJECTIVES}{HOMES}(?:\s+(?:near|outside|by|of)\s+.+)?")
-_EMPLOYER = re.compile(
-    rf"(?:the\s+)?{_PROPER}|(?:an?|the|my)\s+(?:[\w'-]+\s+){{0,3}}{EMPLOYERS}(?:\s+(?:of|for)\s+.+)?"
-)
-_JOB = re.compile(r"(?:an?|the)\s+\S.*")
-_PLACE_END = re.compile(
-    r"\s(?:with|for|since|from|after|before|during|in|at|last|this|to|as|about|over|on|around|where|who|and(?!\s+[A-Z])|"
-    r"recently|now|again|permanently|alone|full-time|part-time|every|\d+|an?\s+(?:few|couple|year|month|week)|"
-    r"(?:two|three|four|five|six|seven|eight|nine|ten)\s+\w+\s+ago)(?=\s|$)"
-)
-_JOB_END = re.compile(r"\s(?:at|for|with|since|where|who|in(?=\s+(?:[A-Z\d]|an?\s|the\s|my\s))|and)(?=\s|$)")
-_PROFESSION = re.compile(rf"an?\s+(?:[\w-]+\s+){{0,2}}?{PROFESSIONS}")
+NAME = r"[A-Z][\w'.&-]*"
+PROPER = rf"{NAME}(?:\s+(?:{NAME}|of|the|de|da|do|del|la|le|and)(?=\s|$))*"
 _RESTRICTED = re.compile(r"(\w+s|people)\s+(?:that|who)(?=\s)")
-_PLAIN_ADJECTIVE = re.compile(r"[A-Z]\w*(?:ese|ish|ian|ican)")
+PLAIN_ADJECTIVE = re.compile(r"[A-Z]\w*(?:ese|ish|ian|ican)")
+
+
+_WRITTEN = {
+    "phone_number": re.compile(r"\+?\(?\d[\d\s().-]*"),
+    "email": re.compile(r"\S+@\S+"),
+}
+"""Attributes whose values are written in a form of their own."""
 
 
 def clause(rest: str) -> str:
@@ -94,7 +76,8 @@ def unquoted(text: str) -> str:
     return text[1:-1].strip(" ,.") if marks == 2 and text[0] in '"“' and text[-1] in '"”' else text
 
 
-def _until(end: re.Pattern[str], text: str) -> str:
+def until(end: re.Pattern[str], text: str) -> str:
+    """`text` up to where `end` is found, without trailing filler."""
     match = end.search(text)
     return trimmed(text[: match.start()] if match else text)
 
@@ -105,7 +88,7 @@ def _shorter(text: str) -> str:
     return trimmed(text[: joints[-1].start()]) if joints else ""
 
 
-def _whole(text: str) -> bool:
+def whole(text: str) -> bool:
     """Whether `text` stands on its own: no dangling pronoun, no loose end, not too long."""
     said = tokens(_RESTRICTED.sub(r"\1", text))
     return (
@@ -119,77 +102,13 @@ def _whole(text: str) -> bool:
     )
 
 
-def _known_kind(text: str) -> bool:
-    """Whether "the ..." names a kind or a proper name rather than something just shown."""
-    said = text.split()
-    if "the" not in map(str.lower, said[:2]) or said[0].lower() not in ("the", "all", "both"):
-        return True
-    named = said[said.index("the") + 1 if "the" in said else 1 :]
-    return bool(named) and (named[0][0].isupper() or (named[0] in GENERIC and named[1:2] in ([], ["of"])))
-
-
-def _longest_whole(text: str) -> str:
+def longest_whole(text: str) -> str:
     """`text`, or what is left of it when parts joined by "and" are dropped until it stands on its own."""
-    while text and not _whole(text):
+    while text and not whole(text):
         text = _shorter(text)
         if text.endswith("ing") and " " not in text:
             return ""
     return text
-
-
-def _liking(text: str) -> str:
-    text = _longest_whole(text)
-    said = tokens(text)
-    if not text or not _known_kind(text) or (said[0] == "to" and (len(said) < 2 or said[1] in SAYING)):
-        return ""
-    return text
-
-
-def _home(text: str) -> str:
-    place = _destination(text)
-    return place or (home[0] if (home := _HOME.fullmatch(_until(_PLACE_END, text))) else "")
-
-
-def _destination(text: str) -> str:
-    place = _until(_PLACE_END, text)
-    return place if _PLACE.fullmatch(place) and not NOT_PLACES.intersection(place.split()) else ""
-
-
-def _job(text: str) -> str:
-    job = _until(_JOB_END, text)
-    return job if _JOB.fullmatch(job) and _whole(job) and not NOT_JOBS.intersection(tokens(job)) else ""
-
-
-def _profession(text: str) -> str:
-    job = _until(_JOB_END, text)
-    return job if _PROFESSION.fullmatch(job) and not NOT_YET.intersection(tokens(job)) else ""
-
-
-def _employer(text: str) -> str:
-    place = _until(_PLACE_END, text)
-    return place if _EMPLOYER.fullmatch(place) and not NOT_PLACES.intersection(place.split()) else ""
-
-
-def _allergen(text: str) -> str:
-    text = _longest_whole(text)
-    return "" if JOKE_ALLERGENS.intersection(tokens(text)) else text
-
-
-_SHAPED: dict[Shape, Callable[[str], str]] = {
-    Shape.HOME: _home,
-    Shape.DESTINATION: _destination,
-    Shape.JOB: _job,
-    Shape.EMPLOYER: _employer,
-    Shape.LIKING: _liking,
-    Shape.ALLERGEN: _allergen,
-    Shape.PROFESSION: _profession,
-}
-
-
-def shaped(shape: Shape, raw: str) -> str:
-    """The object of a phrase in the words of the turn, a leading part of `raw`; "" if there is none to trust."""
-    words = _SHAPED[shape](trimmed(raw))
-    return words if len(words.split()) <= LONGEST and len(words) <= _LONGEST_TEXT else ""
 
 
 def attribute(words: str) -> str:
@@ -197,7 +116,11 @@ def attribute(words: str) -> str:
     said = [SPELLING.get(word, word) for word in tokens(words)]
     if not said or VAGUE_ATTRIBUTES.intersection(said[-1:]) or DANGLING.intersection(said):
         return ""
-    kept = said[1:] if said[0] == "new" else said
+    kept = said
+    while len(kept) > 1 and kept[0] in LEADING:
+        kept = kept[1:]
+    if kept[0] in PREFERRED:
+        kept = ["favorite", *kept[1:]]
     name = "_".join(re.sub(r"\W+", "_", word.removesuffix("'s")) for word in kept)
     return OTHER_NAMES.get(name, name)
 
@@ -208,8 +131,12 @@ def attribute_value(predicate: str, raw: str) -> str:
     if predicate.endswith("birthday"):
         text = text.removeprefix("on ")
     said = tokens(text)
-    if not _whole(text) or len(text) > _LONGEST_TEXT or SOON.intersection(said[:1]):
+    if not whole(text) or len(text) > LONGEST_TEXT or SOON.intersection(said[:1]):
         return ""
+    if predicate in _WRITTEN:
+        return text if _WRITTEN[predicate].fullmatch(text) else ""
     known = predicate.startswith("favorite_") or predicate.rsplit("_", 1)[-1] in ATTRIBUTES
-    proper = re.fullmatch(_PROPER, text) and not _PLAIN_ADJECTIVE.fullmatch(text)
+    proper = re.fullmatch(PROPER, text) and (
+        predicate.endswith("project") or not PLAIN_ADJECTIVE.fullmatch(text)
+    )
     return text if known or proper or text[0].isdigit() else ""

@@ -1,38 +1,8 @@
-"""The words PhraseExtractor knows: its phrases as data, and the lists its guards and trims read.
-
-A phrase is written once for "I" and for a name: {be}, {have} and {dont} are the auxiliaries with the space
-before them, {s} ends a verb in the third person, {adv} is the gap before a verb, with or without adverbs
-that leave its meaning alone. An adverb that changes the meaning (never, almost, once) is in no list, so a
-phrase that holds one is no match.
-"""
+"""The lists of words that PhraseExtractor's guards and trims read."""
 
 import re
-from dataclasses import dataclass
-from enum import Enum
 
 from recollectx.claims import Category
-
-
-class Shape(Enum):
-    """What the object of a phrase must look like."""
-
-    HOME = "home"
-    DESTINATION = "destination"
-    JOB = "job"
-    EMPLOYER = "employer"
-    LIKING = "liking"
-    ALLERGEN = "allergen"
-    PROFESSION = "profession"
-
-
-@dataclass(frozen=True, slots=True)
-class Phrase:
-    """One way to say a predicate, for "I" and for a name."""
-
-    predicate: str
-    shape: Shape
-    first: re.Pattern[str]
-    third: re.Pattern[str]
 
 
 def words(text: str) -> frozenset[str]:
@@ -45,72 +15,10 @@ def either(text: str) -> str:
     return "(?:" + "|".join(re.escape(part.strip()).replace(r"\ ", r"\s+") for part in text.split(",")) + ")"
 
 
-_DATES = (
+DATES = (
     "Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May June July August "
     "September October November December"
 )
-_ADVERBS = either(
-    "really, truly, absolutely, just, still, also, always, actually, definitely, totally, personally, honestly, "
-    "currently, now, recently, finally, mostly, especially, particularly, simply, quite, very much, both, only, "
-    "generally, usually, genuinely, severely, deathly, highly, very, pretty, super, mildly, extremely"
-)
-_NEGATED_ADVERBS = either("really, particularly, especially, actually, even, generally, usually, much")
-_FIRST = {"be": r"(?:'m|\s+am)", "have": r"(?:'ve|\s+have|)", "dont": r"\s+(?:don't|do\s+not|dont)", "s": ""}
-_THIRD = {"be": r"(?:'s|\s+is)", "have": r"(?:'s|\s+has|)", "dont": r"\s+(?:doesn't|does\s+not)", "s": "s"}
-_FAN = r"an?\s+(?:(?:big|huge|massive|total|lifelong)\s+)*fan\s+of"
-
-_PHRASES = (
-    ("lives_in", Shape.HOME, r"{adv}live{s}\s+in"),
-    ("lives_in", Shape.HOME, r"{be}{adv}living\s+in"),
-    (
-        "lives_in",
-        Shape.DESTINATION,
-        r"{have}{adv}(?:moved|relocated)\s+(?:back\s+|from\s+[A-Z]\w+(?:\s+[A-Z]\w+)?\s+)?to",
-    ),
-    ("works_as", Shape.JOB, r"{adv}work{s}\s+as"),
-    ("works_as", Shape.JOB, r"{be}{adv}working\s+as"),
-    ("works_at", Shape.EMPLOYER, r"{adv}work{s}\s+(?:at|for)"),
-    ("works_at", Shape.EMPLOYER, r"{be}{adv}working\s+(?:at|for)"),
-    (
-        "works_at",
-        Shape.EMPLOYER,
-        r"{have}{adv}(?:started\s+(?:working|work)|(?:started|got)\s+an?\s+(?:new\s+)?job)\s+(?:at|for|with)",
-    ),
-    ("prefers", Shape.LIKING, r"{adv}prefer{s}"),
-    ("likes", Shape.LIKING, r"{adv}(?:do\s+)?(?:like|love|enjoy|adore){s}"),
-    ("likes", Shape.LIKING, r"{have}\s+always\s+(?:liked|loved|enjoyed)"),
-    ("likes", Shape.LIKING, r"{be}{adv}" + _FAN),
-    ("likes", Shape.LIKING, r"{be}{adv}passionate\s+about"),
-    ("likes", Shape.LIKING, r"{have}\s+always\s+been\s+passionate\s+about"),
-    ("dislikes", Shape.LIKING, r"{dont}{negated}(?:like|enjoy)"),
-    ("dislikes", Shape.LIKING, r"{adv}(?:hate|dislike|detest){s}"),
-    ("dislikes", Shape.LIKING, r"{adv}(?:can't|cannot)\s+stand"),
-    ("dislikes", Shape.LIKING, r"{be}\s+not\s+(?:really\s+)?" + _FAN),
-    ("allergic_to", Shape.ALLERGEN, r"{be}{adv}allergic\s+to"),
-    ("works_as", Shape.PROFESSION, r"{have}{adv}(?:become|became|started\s+working\s+as)"),
-    (
-        "works_as",
-        Shape.PROFESSION,
-        r"{have}{adv}(?:gone|went)\s+back\s+to\s+(?:being|work\s+as|working\s+as)",
-    ),
-    ("works_as", Shape.PROFESSION, r"{be}{adverbs}"),
-)
-"""The first phrase that fits is taken, so the bare "I am" of professions stands last."""
-
-
-def _compiled(pattern: str, person: dict[str, str]) -> re.Pattern[str]:
-    adverbs = rf"(?:\s+{_ADVERBS})*"
-    negated = rf"(?:\s+{_NEGATED_ADVERBS})*\s+"
-    return re.compile(
-        pattern.format(adv=adverbs + r"\s+", adverbs=adverbs, negated=negated, **person) + r"(?=\s)"
-    )
-
-
-PHRASES = tuple(
-    Phrase(predicate, shape, _compiled(pattern, _FIRST), _compiled(pattern, _THIRD))
-    for predicate, shape, pattern in _PHRASES
-)
-
 CATEGORY = {
     "lives_in": Category.PERSONA,
     "works_as": Category.PERSONA,
@@ -123,8 +31,14 @@ CATEGORY = {
     "nickname": Category.PERSONA,
     "birthday": Category.PERSONA,
     "age": Category.PERSONA,
-    "hometown": Category.PERSONA,
     "job": Category.PERSONA,
+    "hometown": Category.PERSONA,
+    "born_in": Category.PERSONA,
+    "speaks": Category.PERSONA,
+    "married_to": Category.RELATIONSHIPS,
+    "engaged_to": Category.RELATIONSHIPS,
+    "dating": Category.RELATIONSHIPS,
+    "has_pet": Category.PERSONA,
     "diet": Category.CONSTRAINTS,
     "budget": Category.FINANCE,
     "major": Category.STUDY,
@@ -146,7 +60,7 @@ RELATIVES = words(
     "fiancee aunt uncle cousin niece nephew grandmother grandfather grandma grandpa boss friend roommate"
 )
 ATTRIBUTES = words(
-    "name nickname birthday birthdate age job profession occupation email address hometown nationality religion "
+    "name nickname birthday birthdate age email address hometown nationality religion "
     "diet goal dream hobby hobbies pronouns major degree budget anniversary timezone language allergy passion"
 )
 """Attributes whose value may be any phrase; others need a proper name or a number."""
@@ -154,8 +68,36 @@ VAGUE_ATTRIBUTES = words(
     "part parts memory memories moment moments thing things one ones bit time times shot scene piece picture photo "
     "pic spot way favorite day days life family fam team heart mind point guess turn bad opinion advice"
 )
-OTHER_NAMES = {"employer": "works_at", "home": "lives_in"}
+OTHER_NAMES = {
+    "employer": "works_at",
+    "workplace": "works_at",
+    "home": "lives_in",
+    "favorite_thing_to_eat": "favorite_food",
+    "favorite_thing_to_drink": "favorite_drink",
+    "favorite_dish": "favorite_food",
+    "favorite_meal": "favorite_food",
+    "project": "current_project",
+    "email_address": "email",
+    "aim": "goal",
+    "ambition": "goal",
+} | dict.fromkeys(
+    (
+        "number",
+        "mobile",
+        "mobile_number",
+        "cell",
+        "cell_number",
+        "cell_phone_number",
+        "telephone_number",
+        "mobile_phone_number",
+    ),
+    "phone_number",
+)
 """Attributes that are another name for what a verb says."""
+LEADING = words("new all-time absolute personal very big main biggest ultimate")
+"""Words before an attribute that leave it the same attribute."""
+PREFERRED = words("go-to preferred")
+"""Other words for "favourite"."""
 SPELLING = {"favourite": "favorite", "favourites": "favorites", "colour": "color"}
 
 NOT_NAMES = (
@@ -164,12 +106,14 @@ NOT_NAMES = (
     "Something|One|Each|Every|No|Not|Yes|Yeah|Well|Oh|Hi|Hey|Hello|Dear|Mom|Mum|Dad|Grandma|Grandpa|Yesterday|Today|"
     "Tomorrow|Now|Then|Also|Actually|Because|Since|Maybe|Perhaps|Love|Life|Time|Only|Just|Still|God|"
     "\\w+ing|\\w+ly|"
-) + _DATES.replace(" ", "|")
+) + DATES.replace(" ", "|")
 
 LEAD = re.compile(
     r"(?:[,;:.!?…)&*>–—]|\s-|-\s|"
     r"\b(?i:and|but|so|because|since|'?cause|cos|cuz|though|although|yes|yeah|yep|yup|no|nope|well|honestly|actually|"
     r"personally|also|plus|wow|oh|haha|lol|ok|okay|hey|hi|hello|currently|now|today|btw|by\s+the\s+way|you\s+know|"
+    r"these\s+days|nowadays|right\s+now|at\s+the\s+moment|from\s+now\s+on|as\s+of\s+(?:today|now)|lately|recently|"
+    r"(?:last|this)\s+\w+|since\s+(?:last\s+)?\w+|apparently|"
     r"why|how\s+much|reasons?|now\s+that|found\s+out(?:\s+recently)?(?:\s+that)?|must\s+say|gotta\s+say|yesterday))\s*$"
 )
 """What may stand right before a subject: the start of a clause. Elsewhere it is a relative or reported clause.
@@ -178,7 +122,7 @@ LEAD = re.compile(
 """
 
 BLOCKING = re.compile(
-    r"\b(?:if|unless|would|could|might|may|maybe|perhaps|wish|wishes|wished|imagine|imagined|suppose|supposing|assume|"
+    r"\b(?:if|unless|would|could|might|(?-i:may)|maybe|perhaps|wish|wishes|wished|imagine|imagined|suppose|supposing|assume|"
     r"pretend|pretending|hypothetically|dream|dreamed|dreamt|when|whenever|as\s+though|said|says|told|tells|asked|"
     r"claims|claimed|thinks|thought|believes|believed|wrote|writes|sings|sang|heard|(?:they|people|some|you)\s+say|"
     r"used\s+to|even\s+though\s+you|joke|joked|joking|lyrics?)\b|\w'd\b",
@@ -187,10 +131,24 @@ BLOCKING = re.compile(
 """Before a subject in its sentence, these make it a condition, a wish or somebody else's words."""
 
 MISSPOKE = re.compile(
-    r"\s*(?:(?:sorry|no|oops|actually),?\s+)?I\s+(?:said|told\s+you|wrote)\s+[^,;:]{1,80},?\s+but\s+(?=(?:I|I'm|my)\b)",
+    r"\s*(?:(?:sorry|no|oops|actually|correction)[,:]?\s+)?"
+    r"(?:I\s+(?:said|told\s+you|wrote|mentioned)\s+(?P<said>[^,;:]{1,80}?),?\s+but\s+(?=\w)|"
+    r"not\s+(?P<not>(?:(?:in|at|for|as)\s+)?[\w' -]{2,40}?)(?::|,|;|\s+[-–—])\s+(?=(?:I|I'm|my|it's|it\s+is)\b))",
     re.IGNORECASE,
 )
 """What someone said before and now puts right: what follows is their own word."""
+
+HEARSAY = re.compile(
+    r"\s*(?:(?:well|so|oh|hey|by\s+the\s+way|and),?\s+)?(?:I(?:'ve|\s+have)?\s+(?:just\s+)?(?:hear|heard|was\s+told|read|gather|"
+    r"understand|believe|think|guess)|(?:word|rumou?r)\s+(?:is|has\s+it)|(?:they|people)\s+say|"
+    r"(?:someone|somebody)\s+told\s+me|apparently)(?:\s+that)?,?\s+(?=(?-i:(?!I\b|My\b)[A-Z]|the\b))",
+    re.IGNORECASE,
+)
+"""Before a sentence about somebody: whoever speaks stands by it, but has it from others or is not sure."""
+HEARSAY_AFTER = re.compile(
+    r",?\s+(?:(?:or\s+)?so\s+)?(?:I\s+(?:was\s+told|am\s+told|hear|heard|gather|think|believe|guess)|I'm\s+told|"
+    r"they\s+say|apparently)\s*$"
+)
 
 REPORTED_AFTER = re.compile(
     r",?\s+(?:(?:she|he|they|[A-Z]\w+)\s+(?:said|says|told|asked|claims|claimed)|said\s)\b|,\s+not\s*$"
@@ -207,7 +165,7 @@ AFTER_AND = either(
 )
 CLAUSE_END = re.compile(
     r"[;:()\[\]\n*~]|\.{2,}|…|[\U0001F000-\U0001FAFF\u2600-\u27BF\u2764]|[-–—]+\s|\s[-–—]+|—|"
-    r"\s(?:because|'?cause|cos|cuz|so|when|whenever|while|although|though|but|since|until|whereas|yet|"
+    r"\s(?:best|most)\s+of\s+all(?=\s)|\sfor\s+(?:\w+\s+){1,2}(?:years|months|weeks|decades)\b|\s(?:because|'?cause|cos|cuz|so|when|whenever|while|although|though|but|since|until|whereas|yet|"
     r"(?:and|or)\s+"
     + AFTER_AND
     + r"|and\s+(?:my\s+)?\w+\s+(?:is|are|was|loves|likes|hates|lives|works|has|does|prefers|enjoys)|as\s+(?:it|I|they|he|she|we|you)|(?:it|that|they)'s)(?=[\s,']|$)",
@@ -217,7 +175,8 @@ FILLER = re.compile(
         "too, as well, now, right now, these days, nowadays, a lot, so much, very much, at the moment, currently, still, "
         "tho, tbh, honestly, anymore, any more, the most, again, already, today, personally, also, lately, in general, "
         "btw, by the way, you know, haha, lol, thanks, more than anything, recently, of course, for sure, and, or, "
-        "actually, really, instead, best, most, after all, either, please, just, sometime, more, better"
+        "actually, really, instead, from now on, for now, at present, once more, once again, at last, for good, for me, "
+    "this time, one day, someday, best, most, after all, either, please, just, sometime, more, better"
     ) + r"\s*$",
     re.IGNORECASE,
 )  # fmt: skip
@@ -252,9 +211,33 @@ EMPLOYERS = either(
     "college, library, firm, agency, clinic, lab, museum, nonprofit, non-profit, charity, hotel, gym, factory, bar, "
     "studio, shelter, newspaper, bookstore, bookshop, supermarket, government, office, brewery, farm, garage"
 )
+SCHOOLS = words("University College School Academy Institute High Kindergarten")
 NOT_PLACES = words(
-    _DATES + " Chapter Phase Step Level Season Part Team Product Sales Marketing Engineering "
+    DATES + " Chapter Phase Step Level Season Part Team Product Sales Marketing Engineering "
     "Linux Windows Mac Python Slack Plan Stage Christmas Easter Version Line Page Question"
+)
+PETS = either(
+    "dog, dogs, cat, cats, puppy, puppies, kitten, kittens, rabbit, rabbits, hamster, hamsters, parrot, parrots, "
+    "turtle, turtles, tortoise, horse, horses, pony, guinea pig, guinea pigs, goldfish, ferret, snake, lizard, gecko, bird"
+)
+DIETS = either("vegan, vegetarian, pescatarian, teetotal, lactose intolerant, gluten-free, kosher, halal")
+LANGUAGES = either(
+    "English, French, German, Dutch, Greek, Arabic, Hebrew, Hindi, Urdu, Bengali, Czech, Thai, Mandarin, Cantonese, "
+    "Swahili, Tagalog, Latin, Welsh, Catalan, Farsi, Tamil, Punjabi"
+)
+PLAYED = either(
+    "guitar, acoustic guitar, electric guitar, bass, piano, violin, viola, cello, clarinet, flute, oboe, trumpet, trombone, "
+    "saxophone, sax, drums, harp, organ, accordion, ukulele, banjo, harmonica, keyboard, chess, tennis, football, soccer, "
+    "basketball, volleyball, badminton, hockey, rugby, cricket, golf, baseball, bridge, squash, table tennis, handball"
+)
+AMBITIONS = words(
+    "become learn run build write publish open start found launch climb finish graduate retire swim sail cycle "
+    "study master restore compose record quit lose earn win grow adopt buy own raise"
+)
+"""Verbs that after "want to" name something to work for; others mostly name a wish of the moment."""
+NOT_AMBITIONS = words(
+    "conversation chat topic argument errand errands fight discussion day drink dinner lunch breakfast touch talk talking mind eye going "
+    "more better everyone everything something anything things stuff ticket tickets thing again over early"
 )
 PROFESSIONS = either(
     "nurse, teacher, doctor, lawyer, engineer, developer, programmer, designer, architect, accountant, baker, barista, "
@@ -263,7 +246,9 @@ PROFESSIONS = either(
     "actress, artist, photographer, dancer, coach, trainer, therapist, counselor, counsellor, psychologist, dentist, "
     "surgeon, veterinarian, vet, pharmacist, scientist, researcher, professor, librarian, manager, director, "
     "consultant, analyst, secretary, receptionist, cashier, salesman, realtor, farmer, gardener, hairdresser, tailor, "
-    "translator, social worker, point guard, shooting guard, goalkeeper, paramedic, midwife, data scientist"
+    "translator, interpreter, social worker, bus driver, butcher, florist, potter, painter, sailor, fisherman, cook, cleaner, "
+    "courier, banker, judge, optician, radiographer, physiotherapist, beekeeper, joiner, welder, cobbler, brewer, "
+    "locksmith, watchmaker, bookkeeper, lecturer, tutor, nanny, childminder, photographer, point guard, shooting guard, goalkeeper, paramedic, midwife, data scientist"
 )
 NOT_YET = words(
     "aspiring former retired future amateur wannabe good great bad big better terrible natural born"

@@ -4,63 +4,62 @@ It would rather miss a claim than make a wrong one. A phrase counts only where i
 so "the place I love" and "Bob says I like" are none; questions, quotations, conditions, wishes and what was
 once so are left alone; an object must be whole and mean something away from its turn.
 
-Predicates: lives_in, works_as, works_at, prefers, likes, dislikes, allergic_to, and the speaker's own words
-for attributes: "my favourite colour is blue" gives favorite_color, "my sister's name is Bea" gives sister_name.
+Predicates: lives_in, hometown, born_in, works_as, works_at, current_project, goal, prefers, likes, dislikes,
+allergic_to, diet, speaks, plays, has_pet, married_to, engaged_to, dating, major, age, birthday, phone_number, email,
+and the speaker's own words for attributes: "my favourite colour is blue" gives favorite_color, "my sister's name is
+Bea" gives sister_name.
 In objects "my" becomes the subject's name: "Ana likes Ana's job".
 """
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from operator import itemgetter
 
 from recollectx.claims import Category, SemanticClaim, check_unit
 from recollectx.extractors.base import ANONYMOUS, MACHINES, Finding, Turn
 from recollectx.extractors.phrase_denials import denied
-from recollectx.extractors.phrase_objects import attribute, attribute_value, clause, shaped, unquoted
+from recollectx.extractors.phrase_guards import (
+    opens_clause,
+    quotations,
+    readable,
+    sentences,
+    taken_back,
+    within,
+)
+from recollectx.extractors.phrase_objects import attribute, attribute_value, clause, unquoted
+from recollectx.extractors.phrase_rewordings import article, reworded
+from recollectx.extractors.phrase_shapes import shaped
 from recollectx.extractors.phrase_tables import (
     BLOCKING,
     CATEGORY,
-    CONDITION_AFTER,
+    HEARSAY,
+    HEARSAY_AFTER,
     IMPORTANCE,
-    LEAD,
     MISSPOKE,
     NOT_NAMES,
     NOT_PLACES,
     OTHER_IMPORTANCE,
-    PHRASES,
     RELATIVES,
-    REPORTED_AFTER,
-    RETRACTED,
-    Shape,
 )
+from recollectx.extractors.phrase_verbs import PHRASES, Shape
 
-LONGEST_SENTENCE = 1_000
-"""Characters; what is longer is no sentence someone said, and would be slow to read."""
+HEARD = 0.5
+"""What is left of the confidence where the words themselves say that they were only heard, or thought."""
 
-_LEAD_REACH = 40
-_CAPTION = re.compile(r"\[shares [^\]]*\]")
-_QUOTED = re.compile(
-    r'"[^"\n]*(?:"|$|(?=\n))|“[^”\n]*”?|(?<!\w)\'[^\'\n]{1,300}(?:\'\w[^\'\n]{0,300}){0,4}\'(?!\w)|^>.*$',
-    re.MULTILINE,
-)
-_SENTENCE_END = re.compile(r"(?<!\b[A-Z])(?<!\b[DMS][rst])(?<!\bMrs)[.!?…]+(?=\W|$)|\n+")
 _ATTRIBUTE = re.compile(
     r"\s+((?:[\w-]{1,40}(?:'s)?\s+){0,3}?[\w-]{1,40})\s+"
-    r"(?:(?:is|are)(?:\s+(?:now|currently|still))?|(?:has\s+)?(?:just\s+)?changed\s+to)(?=\s)"
+    r"(?:(?:is|are)(?:\s+(?:now|currently|still|again|nowadays|these\s+days|definitely|officially))*|"
+    r"(?:has\s+)?(?:just\s+|recently\s+)?(?:changed|switched)\s+to)(?=\s)|(?P<short>\s+(?:new\s+)?(?:number|mobile|birthday))'s(?=\s+(?:on\s+)?\d)"
 )
 _INVERTED = re.compile(
-    r"\s*(?:(?:and|but|so|oh|yeah|well)[,!]?\s+)?(?P<value>[^,;:()]{2,80}?)\s+(?:is|are)\s+(?:(?:now|currently|still|again)\s+)?(?P<my>my)\s+"
-    r"(?:(?:number\s+one|main|biggest|ultimate)\s+)?(?P<name>(?:(?:favou?rite|current|new)\s+)?[a-z-]{3,30})"
+    r"\s*(?:(?:and|but|so|oh|yeah|well)[,!]?\s+)?(?P<value>[^,;:()]{2,80}?)\s+(?:is|are|has\s+become|became)\s+(?:(?:now|currently|still|again)\s+)?(?P<my>my)\s+"
+    r"(?:(?:number\s+one|main|biggest|ultimate|all-time|absolute)\s+)?(?P<name>(?:(?:favou?rite|go-to|preferred|current|new)\s+)?[a-z-]{3,30})"
     r"(?=(?:\s+(?:now|again|these\s+days|nowadays|currently|at\s+the\s+moment))?\s*(?:[,.!]|$))",
     re.IGNORECASE,
 )
+_LATER_CLAUSE = re.compile(r"(?:[,;:]|\s[-–—])\s+(?=[A-Z])")
 _NEXT_VERB = re.compile(r",?\s+(?:and|but)(?=\s)")
-_MOVED_ON = re.compile(
-    r"\b(?:moved\s+back|came\s+back|returned|but\s+(?:then|now)|and\s+then|when\s+\w+\s+(?:was|were))\b"
-)
 _PROPER_NAME = re.compile(r"[A-Z][\w'-]*(?:\s+[A-Z][\w'-]*)*")
 
 
@@ -73,6 +72,7 @@ class _Said:
     object: str
     start: int
     end: int
+    heard: bool = False
 
 
 @lru_cache(maxsize=256)
@@ -84,21 +84,6 @@ def _subjects(speaker: str | None) -> re.Pattern[str]:
     else:
         name = "|".join(re.escape(known) for known in (speaker, speaker.split()[0]))
     return re.compile(rf"\b(?:(?P<first>[Ii])|(?P<my>[Mm]y)|(?P<name>{name}))(?=[\s']|$)")
-
-
-def _sentences(text: str) -> Iterator[tuple[int, str]]:
-    """Start and words of each sentence that is stated and stands: no question, not taken back by the next."""
-    start = 0
-    for match in [*_SENTENCE_END.finditer(text), None]:
-        end, stop, mark = (match.start(), match.end(), match[0]) if match else (len(text), len(text), "")
-        if "?" not in mark and end - start <= LONGEST_SENTENCE and not RETRACTED.match(text, stop):
-            yield start, text[start:end]
-        start = stop
-
-
-def _readable(text: str) -> str:
-    """`text`, character for character, with plain apostrophes and captions of pictures blanked."""
-    return _CAPTION.sub(lambda caption: "\n" * len(caption[0]), text.replace("’", "'"))
 
 
 class PhraseExtractor:
@@ -117,12 +102,17 @@ class PhraseExtractor:
 
     def _denials(self, turn: Turn) -> Iterator[Finding]:
         """What the sentences of a turn take back, each whole sentence being the span."""
-        text = _readable(turn.text)
-        quoted = [match.span() for match in _QUOTED.finditer(text)]
-        for start, sentence in _sentences(text):
+        text = readable(turn.text)
+        quoted = quotations(text)
+        for start, sentence in sentences(text):
             at = start + len(sentence) - len(sentence.lstrip())
-            positive = "" if _within(quoted, at) else denied(sentence)
-            for said in _statements(replace(turn, text=positive)) if positive else ():
+            if within(quoted, at):
+                continue
+            positive = denied(sentence)
+            wrong = (
+                list(_statements(replace(turn, text=positive))) if positive else [*_misspoken(turn, sentence)]
+            )
+            for said in wrong:
                 whole = replace(said, start=at, end=start + len(sentence.rstrip()))
                 yield replace(self._finding(turn, whole), denied=True)
 
@@ -132,7 +122,7 @@ class PhraseExtractor:
             subject=said.subject,
             predicate=said.predicate,
             object=said.object,
-            confidence=self.confidence,
+            confidence=self.confidence * (HEARD if said.heard else 1),
             importance=IMPORTANCE.get(said.predicate, OTHER_IMPORTANCE),
             evidence=(span,),
             created_at=turn.said_at,
@@ -159,33 +149,53 @@ def _names(text: str) -> list[str]:
 
 
 def _statements(turn: Turn) -> Iterator[_Said]:
-    text = _readable(turn.text)
-    quoted = [match.span() for match in _QUOTED.finditer(text)]
-    for offset, sentence in _sentences(text):
-        corrected = MISSPOKE.match(sentence)
-        blocked = BLOCKING.search(sentence, corrected.end() if corrected else 0)
-        if not blocked and not _within(quoted, offset):
-            for said in _inverted(turn.speaker or ANONYMOUS, sentence):
+    text = readable(turn.text)
+    quoted = quotations(text)
+    for offset, sentence in sentences(text):
+        for said in _read(sentence, turn.speaker):
+            if not within(quoted, said.start + offset):
                 yield replace(said, start=said.start + offset, end=said.end + offset)
-        for match in _subjects(turn.speaker).finditer(sentence):
-            at = match.start()
-            if corrected and at < corrected.end():
-                continue
-            if blocked and blocked.end() <= at:
-                break
-            if _opens_clause(sentence[:at]) and not _within(quoted, at + offset):
-                for said in _about(match, sentence, turn.speaker):
-                    yield replace(said, start=said.start + offset, end=said.end + offset)
 
 
-def _within(spans: list[tuple[int, int]], at: int) -> bool:
-    """Whether one of the sorted, disjoint `spans` covers `at`."""
-    place = bisect_right(spans, at, key=itemgetter(0))
-    return place > 0 and at < spans[place - 1][1]
+def _read(sentence: str, speaker: str | None) -> Iterator[_Said]:
+    """What a sentence says, plainly or in other words."""
+    before = MISSPOKE.match(sentence) or HEARSAY.match(sentence)
+    begins = before.end() if before else 0
+    heard = bool(HEARSAY.match(sentence) or HEARSAY_AFTER.search(sentence))
+    blocked = BLOCKING.search(sentence, begins)
+    ends = blocked.end() if blocked else len(sentence)
+    for said in _plainly(sentence, speaker, begins, ends):
+        yield replace(said, heard=heard)
+    for start, stated in reworded(sentence, speaker, begins, ends):
+        for said in _plainly(stated, speaker, 0, len(stated)):
+            yield replace(said, start=start, end=len(sentence.rstrip()), heard=heard)
 
 
-def _opens_clause(before: str) -> bool:
-    return not before.strip() or bool(LEAD.search(before[-_LEAD_REACH:]))
+def _plainly(sentence: str, speaker: str | None, begins: int, ends: int) -> Iterator[_Said]:
+    """What the plain statements say whose subjects stand between two places in a sentence."""
+    if ends == len(sentence):
+        for start in [0, *(each.end() for each in _LATER_CLAUSE.finditer(sentence))]:
+            yield from _inverted(speaker or ANONYMOUS, sentence, start)
+    for match in _subjects(speaker).finditer(sentence, begins):
+        at = match.start()
+        if at >= ends:
+            break
+        if at == begins or opens_clause(sentence[:at]):
+            yield from _about(match, sentence, speaker)
+
+
+def _misspoken(turn: Turn, sentence: str) -> Iterator[_Said]:
+    """The value that a sentence names as a mistake, of what it then puts right."""
+    corrected = MISSPOKE.match(sentence)
+    if not corrected:
+        return
+    wrong = re.sub(
+        r"^(?:in|at|for|as|an?)\s+", "", corrected["said"] or corrected["not"], flags=re.IGNORECASE
+    )
+    right = next(_read(sentence, turn.speaker), None)
+    if right and wrong.casefold() not in right.object.casefold():
+        named = f"{article(wrong)} {wrong}" if re.match(r"an?\s", right.object) else wrong
+        yield replace(right, object=named)
 
 
 def _about(match: re.Match[str], text: str, speaker: str | None) -> Iterator[_Said]:
@@ -209,7 +219,7 @@ def _verbs(subject: str, text: str, start: int, at: int, *, first: bool) -> Iter
             continue
         raw = clause(text[verb.end() :])
         words = shaped(phrase.shape, raw)
-        stands = bool(words) and not _taken_back(text[verb.end() :], moved=phrase.shape is Shape.DESTINATION)
+        stands = bool(words) and not taken_back(text[verb.end() :], moved=phrase.shape is Shape.DESTINATION)
         if stands:
             yield from _said(subject, phrase.predicate, words, text, start=start, after=verb.end())
         following = _NEXT_VERB.match(text, verb.end() + len(raw.rstrip()))
@@ -218,24 +228,17 @@ def _verbs(subject: str, text: str, start: int, at: int, *, first: bool) -> Iter
         return
 
 
-def _taken_back(rest: str, *, moved: bool = False) -> bool:
-    """Whether the rest of a sentence makes it conditional, somebody else's, or (after a move) past."""
-    return bool(
-        CONDITION_AFTER.search(rest) or REPORTED_AFTER.search(rest) or (moved and _MOVED_ON.search(rest))
-    )
-
-
 def _attributes(subject: str, text: str, start: int, at: int) -> Iterator[_Said]:
     match = _ATTRIBUTE.match(text, at)
-    if match and (predicate := attribute(match[1])) and not _taken_back(text[match.end() :]):
+    if match and (predicate := attribute(match[1] or match["short"])) and not taken_back(text[match.end() :]):
         words = attribute_value(predicate, clause(text[match.end() :]))
         yield from _said(subject, predicate, words, text, start=start, after=match.end())
 
 
-def _inverted(subject: str, text: str) -> Iterator[_Said]:
-    """A sentence of the form "X is my goal"."""
-    match = _INVERTED.match(text)
-    if not match or not (predicate := attribute(match["name"])) or _taken_back(text[match.end() :]):
+def _inverted(subject: str, text: str, start: int) -> Iterator[_Said]:
+    """A clause of the form "X is my goal"."""
+    match = _INVERTED.match(text, start)
+    if not match or not (predicate := attribute(match["name"])) or taken_back(text[match.end() :]):
         return
     words = attribute_value(predicate, match["value"])
     if words and words == match["value"].strip():
