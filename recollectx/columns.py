@@ -197,17 +197,21 @@ class Columns:
             self._sources.add(at.start, fields.sources)
 
     def _know(self, source: str) -> None:
-        """Find a source by the words of its name; an address or a number is no name."""
-        self._names[source] = tokens(source) if source.replace(" ", "").isalpha() else []
+        """Find a source by the words of its name; an address, a number or a common noun is no name."""
+        plain = source.replace(" ", "").replace(".", "")
+        self._names[source] = tokens(source) if plain.isalpha() and not source[0].islower() else []
         for word in self._names[source]:
             self.named.setdefault(word, set()).add(source)
+
+    def name_of(self, source: str) -> list[str]:
+        """The words of a source's name; none if it is no name."""
+        return self._names.get(source, [])
 
     def _said(self, words: str, sources: Sequence[str]) -> list[str]:
         """The words of a row, and of the names of who said it that are not among them."""
         said = words.split()
-        if sources:
-            names = (name for source in sources for name in self._names[source])
-            said += dict.fromkeys(name for name in names if name not in said)
+        for source in sources:
+            said += [name for name in self._names[source] if name not in said]
         return said
 
     def rows_of(self, claims: Iterable[int]) -> Rows:

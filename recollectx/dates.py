@@ -48,6 +48,13 @@ _PATTERN = re.compile(
 )
 
 
+_BESIDE = re.compile(
+    r"\b(?:before|until|till|since|after|vor|nach|bis|seit|avant|après|depuis|jusqu'(?:au?|en)|antes de|después de|hasta|"
+    r"desde|prima (?:di|del)|dopo|fino a|depois de|até)\s+(?:(?:the|dem|der|le|la|el|il|o)\s+)?\Z",
+    re.IGNORECASE,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Period:
     """A day, a month or a year; year None is every year, month or day None the whole of it."""
@@ -80,8 +87,12 @@ class Period:
 
 
 def periods(text: str) -> list[Period]:
-    """The periods that a text names, in order."""
-    return [period for found in _PATTERN.finditer(text) if (period := _period(found.groupdict()))]
+    """The periods that a text names, in order; not those that it only names the time before or after of."""
+    return [
+        period
+        for found in _PATTERN.finditer(text)
+        if not _BESIDE.search(text, 0, found.start()) and (period := _period(found.groupdict()))
+    ]
 
 
 def _period(found: dict[str, str | None]) -> Period | None:

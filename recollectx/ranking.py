@@ -67,6 +67,8 @@ class ScopeIndex(Columns):
             return []
         fading = self._fading(rows, query.weights.recency_bias, now)
         moment = now if query.valid_at is None else query.valid_at
+        if found is not None and found.since is not None:
+            moment = min(moment, found.since)
         ended = found is not None and self.column["until"][rows] <= moment
         kept = np.where(ended, 1 - query.weights.ended, np.ones(rows.size))
         taken = self._weighted(rows, query.weights) * fading * kept

@@ -6,14 +6,14 @@ have a vector, of BM25 over all rows) a row is worth
 
     own     = dense * z(cosine) + keyword * z(BM25)
               + speaker, if the question names one of the scope's sources and that one said it, or is its subject
-              + date, if the question names a date and the row began then or on the day after
+              + date, if the question names a period and the turn is of it, or the fact held in it
     whole   = own + neighbours * the greater own of the turns one before and one after
                   + neighbours / 2 * the greater own of the turns two before and two after
                   + session * the greatest own of its session (a claim of no session is one of its own)
 
 An absent arm adds nothing: a row without a vector is average in meaning, a question none of whose words is known is
 asked by meaning only. Hits are the rows that have a vector or a word of the question. By words alone only a row with
-a word of the question is a hit, what is around it lifts it and never brings in others, and the score is the share
+a word of the question, or of a period it names, is a hit, what is around it lifts it and never brings in others, and the score is the share
 of the most that could be reached.
 
 Source of the stages: dialogue questions, README, "How good recall is". Reciprocal ranks instead of z did worse than
@@ -30,7 +30,7 @@ import numpy as np
 from recollectx.columns import Columns, Floats, Mask, Rows
 from recollectx.dates import periods
 from recollectx.query import Weights
-from recollectx.text import query_tokens
+from recollectx.text import names_in, query_tokens
 
 K1, B = 0.9, 0.4
 DAY = 86_400.0
@@ -51,7 +51,8 @@ class Relevance:
     keyword: BM25.  near: the cosines and which rows have one; None when the vectors have no say.
     lent, session, speaker, date: what the turns beside a row, its session, its source and its time add; None where
     nothing of the kind can.
-    whole: the sum.  score: the same in [0, 1].  idf: of each word of the question.
+    whole: the sum.  score: the same in [0, 1].  idf: of each word of the question.  since: when
+    the first period that the question names begins.
     """
 
     rows: Rows
@@ -64,6 +65,7 @@ class Relevance:
     whole: Floats
     score: Floats
     idf: dict[str, float]
+    since: float | None
 
 
 def relevance(columns: Columns, text: str, weights: Weights, near: tuple[Floats, Mask] | None) -> Relevance:
@@ -80,8 +82,11 @@ def relevance(columns: Columns, text: str, weights: Weights, near: tuple[Floats,
             own += weights.keyword * _standing(share, alive)
         rows = np.flatnonzero(embedded | (keyword > 0))
     reach = 1.0
-    speaker = _speaker(columns, words, weights.speaker * unit)
-    date = _date(columns, text, weights.date * unit)
+    speaker = _speaker(columns, text, weights.speaker * unit)
+    spans = spans_of(columns, text)
+    date = _date(columns, spans, weights.date * unit)
+    if near is None and date is not None:
+        rows = np.flatnonzero((keyword > 0) | (alive & (date > 0)))
     for gain, weight in ((speaker, weights.speaker), (date, weights.date)):
         if gain is not None:
             own, reach = own + gain, reach + weight * unit
@@ -92,7 +97,9 @@ def relevance(columns: Columns, text: str, weights: Weights, near: tuple[Floats,
         if part is not None:
             whole, share_lent = whole + part, share_lent + most
     score = whole / (reach * share_lent) if near is None else scored(whole)
-    return Relevance(rows, keyword, near, lent, session, speaker, date, whole, score, idf)
+    return Relevance(
+        rows, keyword, near, lent, session, speaker, date, whole, score, idf, min(spans)[0] if spans else None
+    )
 
 
 def scored(whole: Floats) -> Floats:
@@ -125,11 +132,10 @@ def _keyword(columns: Columns, words: Sequence[str]) -> tuple[Floats, dict[str, 
     return keyword, idf
 
 
-def _speaker(columns: Columns, words: Sequence[str], weight: float) -> Floats | None:
+def _speaker(columns: Columns, text: str, weight: float) -> Floats | None:
     """`weight` for what the source that the question names said, and what is said of it; None if it names none, or
     more than one."""
-    named = {source for word in words for source in columns.named.get(word, ())}
-    said = [rows for rows in map(columns.of_person, named) if rows.size]
+    said = [rows for rows in map(columns.of_person, _named(columns, text)) if rows.size]
     if len(said) != 1 or not weight:
         return None
     speaker = np.zeros(columns.used)
@@ -137,18 +143,45 @@ def _speaker(columns: Columns, words: Sequence[str], weight: float) -> Floats | 
     return speaker
 
 
-def _date(columns: Columns, text: str, weight: float) -> Floats | None:
-    """`weight` for the rows that began in a period the question names, or on the day after: most is told by then."""
-    named = periods(text) if weight else []
-    if not named or not columns.used:
+def _named(columns: Columns, text: str) -> list[str]:
+    """The sources of which a question names the most words; of equals those that it names in full."""
+    words = names_in(text)
+    counts = {
+        source: (len(name & words), name <= words)
+        for word in words
+        for source in columns.named.get(word, ())
+        if (name := frozenset(columns.name_of(source)))
+    }
+    best = max(counts.values(), default=None)
+    return [source for source, count in counts.items() if count == best]
+
+
+def _date(columns: Columns, spans: Sequence[tuple[float, float]], weight: float) -> Floats | None:
+    """`weight` for the turns of a period that the question names, and the facts that held in it."""
+    if not spans or not weight:
         return None
+    used = slice(columns.used)
+    begins, ends = columns.column["valid_from"][used], columns.column["valid_to"][used]
+    facts = columns.column["type"][used] == columns.labels["type"].get("semantic", -1)
+    date = np.zeros(columns.used)
+    for begin, end in spans:
+        date[np.where(facts, (begins < end) & (ends > begin), (begins >= begin) & (begins < end))] = weight
+    return date
+
+
+def spans_of(columns: Columns, text: str) -> list[tuple[float, float]]:
+    """The periods that a question names, in seconds since 1970 UTC; a day ends with the next one, as most is told by
+    then. One without a year is of every year in which something in the scope began."""
+    named = periods(text)
+    if not named or not columns.used:
+        return []
     begins = columns.column["valid_from"][: columns.used]
     first, last = (datetime.fromtimestamp(at, UTC).year for at in (begins.min(), begins.max()))
-    date = np.zeros(columns.used)
-    for period in named:
-        for begin, end in period.spans(first, last):
-            date[(begins >= begin) & (begins < end + DAY)] = weight
-    return date
+    return [
+        (begin, end + (0 if period.day is None else DAY))
+        for period in named
+        for begin, end in period.spans(first, last)
+    ]
 
 
 def _lent(columns: Columns, rows: Rows, own: Floats, weight: float) -> Floats | None:

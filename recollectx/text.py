@@ -172,6 +172,9 @@ _FUNCTION_WORD_LIST = """
     of to in on at by for from with into onto about as and or but if than then so too very
     dont didnt doesnt isnt arent wasnt werent hasnt havent hadnt cant couldnt wouldnt shouldnt
 """
+_BEGINNINGS = frozenset({"will", "may", "mark", "grant", "pat"})
+"""Names that are other words where a question begins."""
+_WRITTEN = re.compile(r"[^\W\d_]+")
 _FUNCTION_WORDS = frozenset(_FUNCTION_WORD_LIST.split())
 
 
@@ -219,6 +222,20 @@ def query_tokens(text: str) -> list[str]:
     words = words_of(text)
     telling = [word for word in words if word not in _FUNCTION_WORDS]
     return list(dict.fromkeys(map(_stem, telling or words)))
+
+
+def names_in(text: str) -> frozenset[str]:
+    """The search tokens of a question that may be names: its words with a capital, or of a script without; where all
+    are written small, any word that is no function word."""
+    written = _WRITTEN.findall(text)
+    small = all(word.islower() for word in written[1:])
+    asked = [
+        word
+        for place, word in enumerate(written)
+        if (small and word[:1].islower())
+        or (not word[:1].islower() and not (place == 0 and word.casefold() in _BEGINNINGS))
+    ]
+    return frozenset(token for word in asked if (token := telling(word)) is not None)
 
 
 def telling(word: str) -> str | None:

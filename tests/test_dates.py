@@ -24,7 +24,7 @@ EIGHTH = Period(2023, 5, 8)
         ("8.5.2023", [EIGHTH]),
         ("2023年5月8日", [EIGHTH]),
         ("im März 2021", [Period(2021, 3)]),
-        ("before August", [Period(None, 8)]),
+        ("in August", [Period(None, 8)]),
         ("on the 3rd of October", [Period(None, 10, 3)]),
         ("Which films came out in 1999?", [Period(1999)]),
         ("between June 2 and 5 July 2020", [Period(None, 6, 2), Period(2020, 7, 5)]),

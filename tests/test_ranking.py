@@ -65,7 +65,8 @@ def keywords(rows: dict[int, Row], text: str) -> tuple[dict[int, float], dict[st
 
 def named(source: str) -> list[str]:
     """The words of a source that is a name."""
-    return tokens(source) if source.replace(" ", "").isalpha() else []
+    plain = source.replace(" ", "").replace(".", "")
+    return tokens(source) if plain.isalpha() and not source[0].islower() else []
 
 
 def words_said(each: Row) -> list[str]:
@@ -87,7 +88,9 @@ def speaks(rows: dict[int, Row], text: str) -> set[int]:
     """The claims of the one source that the question names."""
     words = set(query_tokens(text))
     sources = {source for each in rows.values() for source in each.sources}
-    fitting = [source for source in sources if words & set(named(source))]
+    met = {source: (len(words & set(named(source))), set(named(source)) <= words) for source in sources}
+    best = max((count for count in met.values() if count[0]), default=None)
+    fitting = [source for source, count in met.items() if count == best]
     return {claim for claim, each in rows.items() if len(fitting) == 1 and fitting[0] in each.sources}
 
 
@@ -392,11 +395,13 @@ def test_what_began_when_the_question_asks_about_leads() -> None:
         "2023-05-10T00:00Z",
         "2022-05-08T12:00Z",
     ]
-    rows = [row(n, "tea", created_at=day) for n, day in enumerate(days)]
-    made = index(*rows, row(9, "tea", created_at=days[0], valid_from=days[1]))
+    rows = [row(n, "tea", created_at=day, type="episodic") for n, day in enumerate(days)]
+    made = index(*rows, row(9, "tea", created_at=days[0], valid_from=days[1], type="episodic"))
 
     def gain(text: str) -> set[int]:
         return {hit.claim for hit in made.search(Query(text), 2e9) if hit.parts.date}
+
+    assert gain("tea before 8 May 2023") == gain("tea since May 2022") == set()
 
     assert gain("tea on 8 May 2023") == {1, 2, 9}
     assert gain("tea on May 8") == {1, 2, 4, 9}
@@ -426,6 +431,46 @@ def test_a_turn_of_which_nothing_holds_any_more_comes_after_others() -> None:
     assert found(made, valid_at=120.0)[0] == 2
     assert found(made, weights=Weights(ended=0)) == [2, 1, 3]
     assert {hit.score for hit in made.search(Query(), NOW)} == {1.0}
+
+
+def test_a_fact_gains_by_every_period_in_which_it_held() -> None:
+    made = index(
+        row(1, "home is Oslo", created_at="2022-01-01", valid_to="2023-02-01"),
+        row(2, "home is Rome", created_at="2023-02-01"),
+        row(3, "home is nice", created_at="2022-01-05", type="episodic", until=to_micros("2023-02-01")),
+    )
+
+    def gain(text: str) -> set[int]:
+        return {hit.claim for hit in made.search(Query(text, valid_at="2023-01-15"), 2e9) if hit.parts.date}
+
+    assert gain("home in June 2022?") == {1}
+    assert {hit.claim for hit in made.search(Query("home in March 2024?"), 2e9) if hit.parts.date} == {2}
+    ended = {hit.claim: hit.parts.ended for hit in made.search(Query("home in January 2022?"), 2e9)}
+    assert ended[3] is None
+    assert {hit.claim: hit.parts.ended for hit in made.search(Query("home?"), 2e9)}[3] == pytest.approx(0.2)
+
+
+def test_a_period_alone_finds_what_was_said_in_it() -> None:
+    made = index(
+        row(1, "rain", created_at="2023-07-03", type="episodic"),
+        row(2, "sun", created_at="2023-08-01", type="episodic"),
+    )
+    assert [hit.claim for hit in made.search(Query("What happened in July 2023?"), 2e9)] == [1]
+
+
+def test_the_longest_name_wins_and_a_common_noun_is_none() -> None:
+    made = index(
+        row(1, "bought a boat", sources=("Ana",)),
+        row(2, "bought a bike", sources=("Ana Silva",)),
+        row(3, "Ana's email is here", sources=("crm",)),
+        row(4, "email is slow", sources=("email",)),
+        row(5, "the dog sank", sources=("Will",)),
+    )
+    assert found(made, "What did Ana Silva buy?")[0] == 2
+    assert found(made, "what was bought by ana?")[0] == 1
+    assert found(made, "What is Ana's email?")[0] != 4
+    assert {hit.parts.speaker for hit in made.search(Query("Will the dog chew?"), NOW)} == {None}
+    assert {hit.parts.speaker for hit in made.search(Query("Did the dog of Will sink?"), NOW)} != {None}
 
 
 def test_filters_do_not_reach_the_neighbour_that_lends() -> None:
