@@ -299,12 +299,15 @@ class Columns:
         """The rows with the entity, dead ones too."""
         return self._entities.of(entity.casefold())[0]
 
-    def of_person(self, source: str) -> Rows:
-        """The living rows with an assertion of this source, or that are a fact about it; nothing unless it said some."""
-        said = self._sources.of(source)[0]
-        if not self.column["alive"][said].any():
-            return said[:0]
-        rows = np.union1d(said, self._subjects.of(source.casefold())[0])
+    def said_by(self, source: str) -> Rows:
+        """The living rows with an assertion of this source."""
+        return self._living(self._sources.of(source)[0])
+
+    def said_of(self, subject: str) -> Rows:
+        """The living rows that are a fact about it."""
+        return self._living(self._subjects.of(subject.casefold())[0])
+
+    def _living(self, rows: Rows) -> Rows:
         living: Rows = rows[self.column["alive"][rows]]
         return living
 

@@ -133,13 +133,14 @@ def _keyword(columns: Columns, words: Sequence[str]) -> tuple[Floats, dict[str, 
 
 
 def _speaker(columns: Columns, text: str, weight: float) -> Floats | None:
-    """`weight` for what the source that the question names said, and what is said of it; None if it names none, or
-    more than one."""
-    said = [rows for rows in map(columns.of_person, _named(columns, text)) if rows.size]
-    if len(said) != 1 or not weight:
+    """`weight` for what the source that the question names said, and of it as far as they are believed for facts about
+    it that others state; None if it names none, or more than one."""
+    named = [source for source in _named(columns, text) if columns.said_by(source).size]
+    if len(named) != 1 or not weight:
         return None
-    speaker = np.zeros(columns.used)
-    speaker[said[0]] = weight
+    speaker, told = np.zeros(columns.used), columns.said_of(named[0])
+    speaker[told] = weight * columns.column["confidence"][told]
+    speaker[columns.said_by(named[0])] = weight
     return speaker
 
 
