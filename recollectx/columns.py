@@ -151,13 +151,15 @@ class Columns:
         Raises ValueError, and changes nothing, for a vector that is zero, not finite or of another dimension than
         those before it.
         """
-        if not rows:
-            return
+        if rows:
+            self.fill(Row._make(zip(*rows, strict=True)), embedded, vectors)
+
+    def fill(self, fields: Any, embedded: Sequence[int] = (), vectors: Any = None) -> None:
+        """Adds rows as `extend` does, given field by field: a Row that holds a sequence in each place."""
         directions = self._directions(vectors) if len(embedded) else None
-        fields: Any = Row._make(zip(*rows, strict=True))
         for claim in self._row_of.keys() & set(fields.claim):
             self.drop(claim)
-        first, end = self.used, self.used + len(rows)
+        first, end = self.used, self.used + len(fields.claim)
         if end > len(self.column["claim"]):
             self.reserve(max(end, 2 * len(self.column["claim"])))
         self._write(slice(first, end), fields)
@@ -229,7 +231,11 @@ class Columns:
         if given.ndim != 2 or (matrix is not None and given.shape[1] != matrix.shape[1]):
             shape = "(dimension,)" if matrix is None else f"{matrix.shape[1:]} like the others of its scope"
             raise ValueError(f"a vector must have shape {shape}, got {given.shape[1:]}")
-        lengths = np.sqrt(np.einsum("ij,ij->i", given, given, dtype=np.float64))
+        with np.errstate(over="ignore"):
+            lengths = np.sqrt(np.einsum("ij,ij->i", given, given))
+        if not ((lengths > 1e-15) & (lengths < math.inf)).all():
+            # Squares of very small or very large numbers need more room.
+            lengths = np.sqrt(np.einsum("ij,ij->i", given, given, dtype=np.float64))
         for length in lengths[~((lengths > 0) & (lengths < math.inf))].tolist():
             raise ValueError(f"a vector must be finite and not zero, got one of length {length}")
         directions: NDArray[np.float32] = given * (1 / lengths).astype(np.float32)[:, None]

@@ -116,7 +116,10 @@ class _Batch:
             sources[row.claim].append(row.source)
         self.found = found
         until = _until(reader, [row.pk for row in found if row.slot is None])
-        self.rows = [Row._make((*row[:_STORED], sources.get(row[0], ()), until.get(row[0]))) for row in found]
+        stored = list(zip(*found, strict=True))[:_STORED] if found else [()] * _STORED
+        self.fields: Any = Row._make(
+            [*stored, [sources.get(row[0], ()) for row in found], [until.get(row[0]) for row in found]]
+        )
         blobs = [(at, row.vector) for at, row in enumerate(found) if row.vector is not None]
         self.embedded = [at for at, _ in blobs]
         self.vectors = np.zeros((0, 0), np.float32)
@@ -196,17 +199,19 @@ class _Held:
             self._put(batch)
             if self._backend is not None:
                 batches.append(batch)
-            after = batch.rows[-1].claim if len(batch.rows) == BATCH else None
+            after = batch.found[-1].pk if len(batch.found) == BATCH else None
         self._feed(scope, batches, None)
 
     def _another_model(self, reader: Reader) -> bool:
         return (reader.conn.execute(_LAST_MODEL).scalar() or 0) > (self.at or 0)
 
     def _put(self, batch: _Batch) -> None:
+        if not batch.found:
+            return
         if self._backend is None:
-            self.index.extend(batch.rows, batch.embedded, batch.vectors)
+            self.index.fill(batch.fields, batch.embedded, batch.vectors)
         else:
-            self.index.extend(batch.rows)
+            self.index.fill(batch.fields)
         if self._outside:
             self.keys.update((row.id, row.pk) for row in batch.found)
 
