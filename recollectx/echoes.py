@@ -29,10 +29,12 @@ SHORTEST = 3
 """Words of a passage that counts as repeated inside a longer text; a shorter one may stand there by chance."""
 TOGETHER = 2
 _NEGATIONS = """
-    no not never none nothing dont doesnt didnt isnt arent wasnt werent wont cant nicht kein keine nie pas jamais
-    nunca non nao niet ne не нет 不 没
+    no not never none nothing neither nor cannot nobody dont doesnt didnt isnt arent wasnt werent wont cant aint hasnt
+    havent hadnt couldnt wouldnt shouldnt nicht kein keine keinen keiner nie niemals pas jamais nunca jamás non não
+    niet geen nooit ne не нет никогда 不 没
 """
-NEGATIONS = frozenset(_NEGATIONS.split())
+# Without the Italian "mai", which is a month in German, and seldom comes without "non".
+NEGATIONS = frozenset(tokens(_NEGATIONS))
 
 
 class Words:

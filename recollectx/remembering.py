@@ -15,6 +15,7 @@ from recollectx.claims import Claim, EpisodicClaim, SemanticClaim, check_metadat
 from recollectx.echoes import Shown
 from recollectx.errors import TranscriptError
 from recollectx.extractors.base import Extraction, Extractor, Finding, Turn, read_turns, without_echoes
+from recollectx.extractors.messages import plain_role, unknown_key, words_in
 from recollectx.instants import Instant, to_seconds
 from recollectx.llm.base import Usage
 
@@ -23,9 +24,6 @@ USER = "user"
 RECALL = "recall"
 """The metadata key under which a machine's turn names the recall that it was made on."""
 TEXT_CONFIDENCE = 0.8
-_KNOWN = frozenset(
-    {"speaker", "text", "time", "session", "position", "metadata", "role", "content", "name", "timestamp"}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,14 +128,18 @@ def read_messages(
     own_session = f"session-{uuid.uuid4()}"
     places: Counter[str] = Counter(next_position)
     said: list[tuple[Turn, EpisodicClaim, bool]] = []
+    silent: list[str] = []
     for number, message in enumerate(messages, 1):
         where = f"message {number}"
-        _check(message, where)
+        words = _words(message, where)
+        if not words.strip():
+            silent.append(f"{where} was left out: it says nothing")
+            continue
         session = message.get("session") or own_session
         position = message.get("position")
         try:
             place: int = places[check_text(session, "session")] if position is None else position
-            turn, named, said_by = _turn(message, source, at=at, session=session, position=place)
+            turn, named, said_by = _turn(message, words, source, at=at, session=session, position=place)
             summary = f"{named}: {turn.text}" if named else turn.text
             extra = {**metadata, **check_metadata(message.get("metadata") or {})}
             episode = _episode(turn, summary, said_by, scope, _with_lineage(extra, turn, shown))
@@ -150,6 +152,7 @@ def read_messages(
         at for at, (_, episode, own_place) in enumerate(said) if not (costs and own_place and known(episode))
     ]
     extraction = read_turns(extractor, [said[at][0] for at in new], shown)
+    extraction = replace(extraction, problems=(*silent, *extraction.problems))
     findings = dict(zip(new, extraction.findings, strict=True))
     readings = tuple(
         Reading(episode, _heard(findings.get(at, ()), str(episode.source), scope), own_place=own_place)
@@ -174,23 +177,22 @@ def sessions_of(messages: Iterable[Message]) -> set[str]:
     }
 
 
-def _check(message: Any, where: str) -> None:
+def _words(message: Any, where: str) -> str:
     if not isinstance(message, Mapping):
         raise TranscriptError(
             f"{where} is no mapping: {message!r}; give role and content, or speaker and text"
         )
-    unknown = set(message) - _KNOWN
-    if unknown:
-        raise TranscriptError(
-            f"{where} has the unknown key {sorted(map(str, unknown))[0]!r}; put what is your own under metadata"
-        )
-    text = message.get("text", message.get("content"))
-    if not isinstance(text, str) or not text.strip():
-        raise TranscriptError(f"{where} says nothing: text is {text!r}")
+    unknown = unknown_key(message)
+    if unknown is not None:
+        raise TranscriptError(f"{where} has the unknown key {unknown!r}; put what is your own under metadata")
+    try:
+        return words_in(message)
+    except ValueError as error:
+        raise TranscriptError(f"{where}: {error}") from None
 
 
 def _turn(
-    message: Message, source: str | None, *, at: float, session: str, position: int
+    message: Message, text: str, source: str | None, *, at: float, session: str, position: int
 ) -> tuple[Turn, str | None, str]:
     """The turn, the name to show before its words, and its source."""
     role = message.get("role")
@@ -198,13 +200,13 @@ def _turn(
     for name, value in (("role", role), ("speaker", speaker)):
         if value is not None:
             check_text(value, name)
+    role = plain_role(role)
     when: Instant | None = message.get("time", message.get("timestamp"))
     said_at = at if when is None else to_seconds(when, "time")
-    text = message.get("text", message.get("content"))
     person = speaker or (source if role in (None, USER) else None)
     said_by = str(person or role or USER)
     named = speaker or (None if role in (None, USER) and source is None else said_by)
-    turn = Turn(str(text), None if said_by == USER else said_by, said_at, session, position, role)
+    turn = Turn(text, None if said_by == USER else said_by, said_at, session, position, role)
     return turn, named, said_by
 
 

@@ -260,6 +260,21 @@ def test_a_file_without_times_is_idempotent_too(ask, tmp_path):
     assert {claim["session"] for claim in ask("list", "--type", "episodic")["claims"]} == {"chat"}
 
 
+def test_ingest_knows_roles_and_skips_what_says_nothing(ask, tmp_path):
+    talk = [
+        {"role": "human", "content": [{"type": "text", "text": "I live in Braga."}]},
+        {"role": "AI", "content": None, "tool_calls": []},
+        {"role": "AI", "content": "I live in Rome."},
+    ]
+    total = ask("ingest", jsonl(tmp_path / "talk.jsonl", talk))["total"]
+    assert (total["turns"], total["skipped"], total["episodes_new"]) == (2, 1, 2)
+    assert {claim["text"] for claim in ask("list")["claims"]} == {
+        "I live in Braga.",
+        "user lives in Braga",
+        "ai: I live in Rome.",
+    }
+
+
 def test_ingest_reads_standard_input_and_several_files(ask, run, tmp_path):
     assert ask("ingest", "-", input=json.dumps(TURNS))["files"][0]["episodes_new"] == 3
     one, two = jsonl(tmp_path / "one.jsonl", TURNS[:1]), jsonl(tmp_path / "two.jsonl", TURNS[1:])
@@ -278,7 +293,6 @@ def test_ingest_reads_standard_input_and_several_files(ask, run, tmp_path):
         "[1]",
         '"words"',
         {"speaker": "Rui"},
-        {"speaker": "Rui", "text": "  "},
         {"speaker": "Rui", "text": 7},
         {"speaker": "Rui", "text": "a\0b"},
         {"speaker": "Rui", "text": "x" * 100_001},

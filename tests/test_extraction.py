@@ -131,7 +131,19 @@ def test_a_text_that_cannot_be_stored_is_an_error_and_a_blank_one_costs_nothing(
 
 
 @pytest.mark.parametrize(
-    "setting", [{"max_claims_per_text": 0}, {"turns_per_call": True}, {"min_confidence": 2}]
+    "setting",
+    [
+        {"max_claims_per_text": 0},
+        {"turns_per_call": True},
+        {"min_confidence": 2},
+        {"fallback": 5},
+        {"fallback": PhraseExtractor},
+        {"max_tokens": -1},
+        {"temperature": "hot"},
+        {"temperature": -0.1},
+        {"temperature": float("nan")},
+        {"temperature": True},
+    ],
 )
 def test_settings_out_of_range_are_refused(setting):
     with pytest.raises((InvalidSetting, InvalidClaim)):
@@ -206,6 +218,16 @@ def test_dates_come_from_words_of_the_message(given, since, until):
     assert (claim.valid_to and iso(claim.valid_to)[:10]) == until
 
 
+def test_an_end_alone_says_nothing_of_the_beginning():
+    given = {**GHENT, "object": "Oslo", "predicate": "lived_in", "quote": None}
+    (claim,) = extracted(
+        {**given, "when": "until 2020", "until": "2020-12-31"},
+        text="I lived in Oslo until 2020.",
+        context={"timestamp": MONDAY},
+    )
+    assert [iso(each)[:10] for each in (claim.valid_from, claim.valid_to)] == ["2020-12-30", "2020-12-31"]
+
+
 def test_a_date_without_words_is_told():
     found = extracted({**GHENT, "since": "2001-01-01"})
     assert found.problems[0].endswith("its date was dropped: no words of the message say it")
@@ -246,6 +268,138 @@ def test_written_dates():
     ]
     with pytest.raises(ValueError, match="ISO"):
         written("May")
+
+
+UNSTATED = [
+    ("I never lived in Rome", "lives_in", "Rome", "lived in Rome"),
+    ("I'm not allergic to peanuts", "allergic_to", "peanuts", "allergic to peanuts"),
+    ("I do not like coffee at all", "likes", "coffee", "like coffee"),
+    ("I'm not vegetarian", "diet", "vegetarian", "vegetarian"),
+    ("Do I live in Rome?", "lives_in", "Rome", "I live in Rome"),
+    ("If I lived in Rome I would be happy", "lives_in", "Rome", "I lived in Rome"),
+    ('Bo said: "I live in Rome"', "lives_in", "Rome", "I live in Rome"),
+    ("Bo said: I live in Rome", "lives_in", "Rome", "I live in Rome"),
+    ("My sister Eva lives in Rome", "lives_in", "Rome", "lives in Rome"),
+    ("My sister Eva lives in Rome", "lives_in", "Rome", None),
+    ("Eva lives in Rome", "lives_in", "Rome", None),
+    ("She lives in Rome", "lives_in", "Rome", None),
+    ("I keep bees in Rome", "lives_in", "Rome", None),
+    ("I live in Rome. Just kidding!", "lives_in", "Rome", "I live in Rome"),
+    ("Ich wohne nicht in Rom", "lives_in", "Rom", None),
+    ("Ich mag Kaffee nicht", "likes", "Kaffee", None),
+    ("我不住在罗马。", "lives_in", "罗马", "住在罗马"),
+    ("No vivo en Roma", "lives_in", "Roma", "vivo en Roma"),
+    ("I want to live in Rome", "lives_in", "Rome", None),
+    ("I'd love to live in Rome", "lives_in", "Rome", None),
+    ("I used to live in Rome", "lives_in", "Rome", None),
+    ("I stopped working at Acme", "works_at", "Acme", None),
+    ("I live in Ghent, not in Rome", "lives_in", "Rome", "not in Rome"),
+    ("I never lived in Rome, Oslo or Paris", "lives_in", "Oslo", "lived in Rome, Oslo or Paris"),
+    ("I'll live in Rome if I get the job", "lives_in", "Rome", "live in Rome"),
+    ("I live in Rome, Bo said", "lives_in", "Rome", "I live in Rome"),
+    ("I eat meat only if it is halal", "eats", "meat", "I eat meat"),
+    ("I like coffee", "dislikes", "coffee", None),
+    ("I like coffee", "does_not_like", "coffee", None),
+    ("I don't hate coffee", "hates", "coffee", None),
+    ("It's not true that I live in Rome", "lives_in", "Rome", "I live in Rome"),
+    ("Coffee is not something I like", "likes", "Coffee", None),
+    ("Ich sagte: „Ich wohne in Rom“", "lives_in", "Rom", "Ich wohne in Rom"),
+    ("Il a dit « j'habite à Rome »", "lives_in", "Rome", "habite à Rome"),
+    ("Should I move to Rome?", "lives_in", "Rome", "move to Rome"),
+    ("I live in Rome, right?", "lives_in", "Rome", "I live in Rome"),
+    ("Maybe I will be a nurse", "works_as", "nurse", None),
+    ("I imagine that I live in Rome", "lives_in", "Rome", "I live in Rome"),
+    ("My brother works at Acme and loves it", "works_at", "Acme", None),
+    ("I drink tea without sugar", "drinks", "sugar", None),
+    ("My older sister lives in Rome", "lives_in", "Rome", None),
+    ("The neighbours live in Rome", "lives_in", "Rome", None),
+    ("Mi hermana vive en Roma", "lives_in", "Roma", None),
+    ("I doubt that I live in Rome", "lives_in", "Rome", "I live in Rome"),
+    ("In the game I live in Rome", "lives_in", "Rome", None),
+    ("I lived in Rome", "lives_in", "Rome", None),
+    ("I visited Rome", "lives_in", "Rome", None),
+    ("No one in my house likes coffee", "likes", "coffee", None),
+]
+STATED = [
+    ("I live in Ghent, not in Rome", "lives_in", "Ghent", "I live in Ghent", "user"),
+    ("I'm not vegetarian, but I live in Rome", "lives_in", "Rome", None, "user"),
+    ("I do not like coffee at all", "dislikes", "coffee", None, "user"),
+    ("I don't eat meat", "does_not_eat", "meat", None, "user"),
+    ("I don't eat meat", "avoids", "meat", None, "user"),
+    ("Do I live in Rome? Yes, I live in Rome.", "lives_in", "Rome", "I live in Rome", "user"),
+    ("I live in Rome, where can I keep bees?", "lives_in", "Rome", "I live in Rome", "user"),
+    ("I'm allergic to peanuts, what can I eat?", "allergic_to", "peanuts", "I'm allergic to peanuts", "user"),
+    ("I used to live in Oslo, but now I live in Rome", "lives_in", "Rome", None, "user"),
+    ("I used to live in Oslo", "lived_in", "Oslo", None, "user"),
+    ("My wife is Eva", "married_to", "Eva", None, "user"),
+    ("My sister Eva lives in Rome", "lives_in", "Rome", None, "Eva"),
+    ("My sister's name is Eva", "sister_name", "Eva", None, "user"),
+    ("I'm a nurse", "works_as", "nurse", None, "user"),
+    ("I'm 34", "age", "34", None, "user"),
+    ("I'm Bo", "name", "Bo", None, "user"),
+    ("I want to open a bakery", "goal", "open a bakery", None, "user"),
+    ("I'd like to become a doctor", "goal", "become a doctor", None, "user"),
+    ("Ich wohne nicht in Rom, sondern in Köln", "lives_in", "Köln", None, "user"),
+    ("Living in Rome now", "lives_in", "Rome", None, "user"),
+    ("My favourite colour is teal", "favorite_color", "teal", None, "user"),
+    ("I eat meat only if it is halal", "eats", "meat only if it is halal", None, "user"),
+    ("I'm lactose intolerant", "diet", "lactose intolerant", None, "user"),
+    ("My home is Porto", "lives_in", "Porto", None, "user"),
+    ("Home is Porto for me", "lives_in", "Porto", None, "user"),
+    ("I moved from Oslo to Rome", "lives_in", "Rome", None, "user"),
+    ("I quit smoking", "quit", "smoking", None, "user"),
+    ("I can't eat gluten", "cannot_eat", "gluten", None, "user"),
+    ("No, I live in Rome", "lives_in", "Rome", None, "user"),
+    ("I grew up in Rome", "hometown", "Rome", None, "user"),
+    ("I work as a nurse and my brother is a baker", "works_as", "nurse", None, "user"),
+    ('My book is "Dune" and I love it', "likes", "Dune", 'My book is "Dune" and I love it', "user"),
+    ("I just got a job at Acme", "works_at", "Acme", None, "user"),
+    ("My job is nurse", "occupation", "nurse", None, "user"),
+    ("I hate coffee", "dislikes", "coffee", None, "user"),
+    ("I have two cats", "has_pet", "two cats", None, "user"),
+    ("我住在罗马。", "lives_in", "罗马", None, "user"),
+    ("My job is a teacher", "works_as", "a teacher", None, "user"),
+    ("Rome has been my home since 2019", "lives_in", "Rome", None, "user"),
+    ("Our dog is called Rex", "has_pet", "Rex", None, "user"),
+    ("I got promoted to head of sales", "works_as", "head of sales", None, "user"),
+    ("I can't stand cilantro", "dislikes", "cilantro", None, "user"),
+]
+
+
+@pytest.mark.parametrize(("text", "predicate", "said", "quote"), UNSTATED)
+def test_what_the_words_around_a_quote_do_not_state_is_left_out(text, predicate, said, quote):
+    found = extracted(item(quote=quote or text, subject="user", predicate=predicate, object=said), text=text)
+    assert (found, "left out: " in found.problems[0]) == ([], True)
+
+
+@pytest.mark.parametrize(("text", "predicate", "said", "quote", "subject"), STATED)
+def test_what_is_stated_beside_a_denial_or_a_question_stays(text, predicate, said, quote, subject):
+    (claim,) = extracted(
+        item(quote=quote or text, subject=subject, predicate=predicate, object=said), text=text
+    )
+    assert (claim.object, claim.evidence[0]) == (said, (quote or text).rstrip(".。"))
+
+
+def test_who_speaks_of_themselves_by_name_is_no_other():
+    told = item(quote="Mira Sand lives in Ghent", subject="Mira Sand", predicate="lives_in", object="Ghent")
+    (claim,) = extracted(told, text="Mira Sand lives in Ghent", context={"user_id": "Mira Sand"})
+    assert (claim.subject, claim.object) == ("Mira Sand", "Ghent")
+
+
+def test_a_denied_fact_does_not_replace_a_stated_one(memory):
+    denial = item(quote="lived in Rome", subject="user", predicate="lives_in", object="Rome")
+    remembered(memory, ScriptedProvider([reply(GHENT)]), [{"role": "user", "content": TALK}])
+    remembered(
+        memory, ScriptedProvider([reply(denial)]), [{"role": "user", "content": "I never lived in Rome."}]
+    )
+    assert facts(memory) == ["user lives in Ghent"]
+
+
+def test_a_predicate_that_no_word_says_is_hardly_believed():
+    found = extracted({**BEES, "predicate": "murdered"}, {**BEES, "predicate": "allergic_to"})
+    assert [(claim.predicate, claim.confidence) for claim in found] == [("murdered", 0.5)]
+    assert "no word of the message says 'murdered'" in found.problems[0]
+    assert "left out: no word of the message says 'allergic_to'" in found.problems[1]
 
 
 # -- conversations: roles, context, windows --------------------------------------------------------------------

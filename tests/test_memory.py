@@ -94,9 +94,9 @@ def test_messages_become_turns_of_one_session_in_order(memory):
     [
         "a bare string",
         {"role": "user"},
-        {"role": "user", "content": ""},
         {"role": "user", "content": 5},
-        {"role": "user", "content": [{"type": "text", "text": "parts"}]},
+        {"role": "user", "content": [{"type": "text", "text": 5}]},
+        {"role": "user", "content": [5]},
         {"role": "user", "content": "hi", "colour": "red"},
         {"role": "user", "content": "hi", "time": "yesterday"},
         {"role": "user", "content": "hi", "position": "first"},
@@ -111,6 +111,54 @@ def test_a_message_that_cannot_be_read_is_named_and_nothing_is_kept(memory, mess
     with pytest.raises(TranscriptError, match="message 2"):
         memory.remember([{"role": "user", "content": "fine"}, message])
     assert memory.count() == 0
+
+
+def test_a_chat_log_is_read_with_its_parts_and_without_what_says_nothing(memory):
+    call = {"id": "1", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
+    picture = {"type": "image_url", "image_url": {"url": "data:"}}
+    told = memory.remember(
+        [
+            {"role": "user", "content": [{"type": "text", "text": "I live in Ghent."}, picture]},
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "1", "content": "sunny"},
+            {"role": "user", "content": " "},
+            {"role": "user", "content": [picture]},
+            {"role": "user", "content": ["I like tea.", {"type": "text", "text": "I like figs."}]},
+        ]
+    )
+    turns = sorted(memory.retrieve(type="episodic"), key=lambda turn: turn.position)
+    assert [turn.summary for turn in turns] == [
+        "I live in Ghent.",
+        "tool: sunny",
+        "I like tea.\nI like figs.",
+    ]
+    assert [turn.position for turn in turns] == [0, 1, 2]
+    assert {claim.text for claim in memory.retrieve(type="semantic")} == {
+        "user lives in Ghent",
+        "user likes tea",
+        "user likes figs",
+    }
+    assert told.problems == tuple(f"message {at} was left out: it says nothing" for at in (2, 4, 5))
+
+
+@pytest.mark.parametrize(
+    "role", ["ai", "model", "bot", "developer", "function", "Assistant", "SYSTEM", " tool"]
+)
+def test_what_a_machine_says_is_no_fact(memory, role):
+    memory.remember([{"role": role, "content": "I live in Rome."}])
+    (turn,) = memory.retrieve()
+    assert (turn.source, turn.summary) == (role.strip().lower(), f"{role.strip().lower()}: I live in Rome.")
+
+
+def test_a_human_is_the_user_and_ai_is_also_a_name(memory):
+    memory.remember(
+        [{"role": "human", "content": "I live in Rome."}, {"speaker": "Ai", "text": "I like figs."}]
+    )
+    facts = memory.retrieve(type="semantic")
+    assert {(fact.text, fact.source) for fact in facts} == {
+        ("user lives in Rome", "user"),
+        ("Ai likes figs", "Ai"),
+    }
 
 
 @pytest.mark.parametrize("text", ["", "  ", "nul \0", "half \ud83d", "x" * 100_001])

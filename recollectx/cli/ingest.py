@@ -21,9 +21,10 @@ from recollectx.memory import Memory
 
 @dataclass
 class Tally:
-    """What came of the turns of one file. superseding, contradicting: of the claims added."""
+    """What came of the turns of one file. superseding, contradicting: of the claims added.  skipped: they say nothing."""
 
     turns: int = 0
+    skipped: int = 0
     episodes_new: int = 0
     episodes_known: int = 0
     claims_added: int = 0
@@ -88,7 +89,7 @@ def ingest(terminal: Terminal, files: tuple[str, ...], batch: int, scope_per_fil
         for transcript in transcripts:
             scope = transcript.name if scope_per_file else memory.scope
             task = progress.add_task(plain(Path(transcript.shown).name), total=len(transcript.turns))
-            tally, began = Tally(), time.perf_counter()
+            tally, began = Tally(skipped=transcript.silent), time.perf_counter()
             messages = _dated(memory, scope, transcript)
             for start in range(0, len(messages), batch):
                 part = messages[start : start + batch]
@@ -133,6 +134,7 @@ def _table(rows: Sequence[tuple[str, Tally]]) -> Table:
     table.add_column("file", overflow="fold")
     for name in (
         "turns",
+        "skipped",
         "new",
         "known",
         "claims",
@@ -147,6 +149,7 @@ def _table(rows: Sequence[tuple[str, Tally]]) -> Table:
     for name, tally in rows:
         counts = (
             tally.turns,
+            tally.skipped,
             tally.episodes_new,
             tally.episodes_known,
             tally.claims_added,

@@ -15,11 +15,9 @@ from typing import Any
 
 from recollectx.claims import MAX_TEXT, check_metadata, check_text, check_time
 from recollectx.errors import InvalidClaim, TranscriptError
+from recollectx.extractors.messages import plain_role, unknown_key, words_in
 
 STDIN = "-"
-_KEYS = frozenset(
-    {"speaker", "name", "role", "text", "content", "time", "timestamp", "session", "position", "metadata"}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +35,15 @@ class FileTurn:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """The turns of a file. name: the file without folder and ending, "stdin" for standard input."""
+    """The turns of a file. name: the file without folder and ending, "stdin" for standard input.
+
+    silent: how many turns say nothing (a call of a tool, a picture), and are left out.
+    """
 
     name: str
     shown: str
     turns: tuple[FileTurn, ...]
+    silent: int = 0
 
 
 def summary_of(message: dict[str, Any]) -> str:
@@ -68,14 +70,19 @@ def read_transcript(path: str, *, now: float) -> Transcript:
     places: Counter[str] = Counter()
     last: float | None = None
     turns = []
+    silent = 0
     for where, given in _items(shown, read_words(path)):
         try:
-            message, said_at = _turn(given, session=name, last=last, now=now, places=places)
+            words = _words(given)
+            if not words.strip():
+                silent += 1
+                continue
+            message, said_at = _turn(given, words, session=name, last=last, now=now, places=places)
         except InvalidClaim as error:
             raise TranscriptError(f"{where}: {error}") from None
         last = said_at
         turns.append(FileTurn(message, timed=said_at is not None))
-    return Transcript(name, shown, tuple(turns))
+    return Transcript(name, shown, tuple(turns), silent)
 
 
 def _items(shown: str, text: str) -> Iterator[tuple[str, Any]]:
@@ -100,17 +107,21 @@ def _parsed(text: str, where: str) -> Any:
         raise TranscriptError(f"{where}: no JSON that can be read: {error}") from None
 
 
-def _turn(
-    given: Any, *, session: str, last: float | None, now: float, places: Counter[str]
-) -> tuple[dict[str, Any], float | None]:
-    """The turn, and its time if the file says one."""
+def _words(given: Any) -> str:
     if not isinstance(given, dict):
         raise InvalidClaim(
             f"a turn is an object with speaker and text, or role and content, got {given!r:.80}"
         )
-    unknown = sorted(set(given) - _KEYS)
-    if unknown:
-        raise InvalidClaim(f"the key {unknown[0]!r} is unknown; put what is your own under metadata")
+    unknown = unknown_key(given)
+    if unknown is not None:
+        raise InvalidClaim(f"the key {unknown!r} is unknown; put what is your own under metadata")
+    return words_in(given)
+
+
+def _turn(
+    given: dict[str, Any], words: str, *, session: str, last: float | None, now: float, places: Counter[str]
+) -> tuple[dict[str, Any], float | None]:
+    """The turn, and its time if the file says one."""
     when = given.get("time", given.get("timestamp"))
     said_at = last if when is None else check_time(when, "time")
     place = str(check_text(given.get("session") or session, "session"))
@@ -122,8 +133,8 @@ def _turn(
     places[place] = position + 1
     message: dict[str, Any] = {
         "speaker": _name(given.get("speaker") or given.get("name"), "speaker"),
-        "role": _name(given.get("role"), "role"),
-        "text": check_text(given.get("text", given.get("content")), "text", MAX_TEXT),
+        "role": plain_role(_name(given.get("role"), "role")),
+        "text": check_text(words, "text", MAX_TEXT),
         "time": now if said_at is None else said_at,
         "session": place,
         "position": position,

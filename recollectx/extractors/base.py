@@ -12,7 +12,10 @@ from recollectx.claims import MAX_TEXT, Claim, check_text
 from recollectx.echoes import ECHO, NOTHING, Shown
 from recollectx.llm.base import Usage
 
-MACHINES = frozenset({"assistant", "system", "tool"})
+MACHINES = frozenset({"assistant", "system", "tool", "ai", "model", "bot", "developer", "function"})
+"""Roles that are no person, in any case."""
+HUMAN = "human"
+"""LangChain's name of the role user."""
 ANONYMOUS = "user"
 """Who speaks where nobody is named."""
 
@@ -22,7 +25,7 @@ class Turn:
     """One thing said, once.
 
     speaker: None is the anonymous user.  said_at: seconds since 1970 UTC.
-    position: place of the turn in its session, from 0.  role: user, assistant, system or tool; None is a person.
+    position: place of the turn in its session, from 0.  role: user, human, or one of MACHINES; None is a person.
     Raises InvalidClaim for text that could not be stored and for a blank speaker.
     """
 
@@ -46,7 +49,14 @@ class Turn:
     @property
     def by_machine(self) -> bool:
         """Whether no person said it: what an assistant proposes is not what anybody believes."""
-        return self.role in MACHINES or (self.role is None and self.speaker in MACHINES)
+        # Ai is a given name, so a speaker is only known as a machine by AI or ai.
+        named = None if self.speaker == "Ai" else self.speaker
+        return is_machine(named if self.role is None else self.role)
+
+
+def is_machine(role: str | None) -> bool:
+    """Whether this role is one of a machine."""
+    return role is not None and role.strip().casefold() in MACHINES
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,8 @@ A model is a witness that may be wrong in any way; the message is the evidence. 
   0.2.7's items have no quote and are read in the same way, without a report;
 - at least half of its object's telling words are the speaker's own, said in these messages, and none of the others is
   an echo (recollectx.echoes) of what was shown, of what a machine said, or of the prompt's example;
+- the words around the quote state it: they neither deny, ask, suppose or only report it, nor say it of somebody else
+  (recollectx.extractors.stance). A predicate that no word says costs confidence, or the item if its words are known;
 - its subject is somebody who speaks here, or is named in what people said;
 - a claim can be built from it. What is wrong with a date or a confidence alone costs only that.
 
@@ -25,12 +27,16 @@ from recollectx.echoes import ECHO, Shown, Words
 from recollectx.errors import InvalidClaim
 from recollectx.extractors.base import ANONYMOUS, Finding, Turn
 from recollectx.extractors.moments import meant, written
-from recollectx.extractors.phrase_tables import CATEGORY, IMPORTANCE, OTHER_IMPORTANCE
+from recollectx.extractors.phrase_tables import CATEGORY, IMPORTANCE, OTHER_IMPORTANCE, PREDICATE_WORDS
+from recollectx.extractors.stance import Stated, groundless, unstated
 from recollectx.passages import places, sentences
 from recollectx.text import fold, query_tokens
 
 UNSAID_CONFIDENCE = 0.7
+GROUNDLESS_CONFIDENCE = 0.5
+"""The most for a fact whose predicate is in other words than the message."""
 LONGEST_SHOWN = 120
+DAY = 86_400.0
 _SELF = frozenset({"i", "me", "myself", "my", "user", "speaker", "self", "我", "ich", "je", "yo", "eu", "io"})
 _YES_NO = frozenset({"yes", "no", "true", "false"})
 
@@ -119,9 +125,17 @@ class Read:
         if not isinstance(item, Mapping):
             raise Unusable("it is no object")
         said = _said(item)
-        at, span = self._evidence(item, said, noted)
+        at, (begin, end) = self._evidence(item, said, noted)
         turn = self.scene.turns[at]
+        span = turn.text[begin:end]
         confidence = _confidence(item, noted)
+        stated = _stated(item, said, turn)
+        if why := groundless(turn.text, (begin, end), stated):
+            if stated.predicate in PREDICATE_WORDS:
+                raise Unusable(why)
+            if confidence > GROUNDLESS_CONFIDENCE:
+                noted.append(f"{why}; its confidence is {GROUNDLESS_CONFIDENCE:g}")
+                confidence = GROUNDLESS_CONFIDENCE
         shared = {
             "confidence": confidence,
             "evidence": (span,),
@@ -138,8 +152,7 @@ class Read:
     def _claim(self, item: Mapping[str, Any], said: str, turn: Turn, shared: dict[str, Any]) -> Claim:
         if not _is_fact(item):
             return EpisodicClaim(summary=said, **shared)
-        subject, predicate = self._subject(item, turn), _text(item, "predicate")
-        predicate = "_".join(predicate.lower().split())
+        subject, predicate = self._subject(item, turn), _predicate(item)
         return SemanticClaim(
             subject=subject,
             predicate=predicate,
@@ -158,29 +171,37 @@ class Read:
             raise Unusable(f"nobody said anything of {subject!r}")
         return subject
 
-    def _evidence(self, item: Mapping[str, Any], said: str, noted: list[str]) -> tuple[int, str]:
-        """The number of the turn that says the item, from 0, and its words that do."""
+    def _evidence(self, item: Mapping[str, Any], said: str, noted: list[str]) -> tuple[int, tuple[int, int]]:
+        """The number of the turn that says the item, from 0, and where its words that do stand."""
         named = _number(item.get("turn"))
         at_first = [] if named is None or not 0 < named <= len(self.scene.turns) else [named - 1]
         order = [*at_first, *(at for at in range(len(self.scene.turns)) if at not in at_first)]
         quote = item.get("quote")
+        why = ""
         if isinstance(quote, str) and quote.strip():
             for at in order:
                 turn = self.scene.turns[at]
-                for begin, end in places(quote, turn.text):
+                for span in places(quote, turn.text):
                     self._check_grounds(item, said, turn)
-                    return at, turn.text[begin:end]
+                    why = unstated(turn.text, span, _stated(item, said, turn))
+                    if not why:
+                        return at, span
+            if why:
+                raise Unusable(why)
             if any(next(places(quote, turn.text), None) for turn in self.scene.beside if turn.by_machine):
                 raise Unusable("no person said it")
         for at in order:
             turn = self.scene.turns[at]
             if _missing(_grounds(item, said), Words([turn.text])):
                 continue
+            span = _sentence(turn.text, said)
+            why = unstated(turn.text, span, _stated(item, said, turn))
+            if why:
+                continue
             if quote:
                 noted.append("its quote is not in the message; the sentence with its words stands for it")
-            parts = sentences(turn.text) or [turn.text.strip()]
-            return at, min(parts, key=lambda part: len(_missing(said, Words([part]))))
-        raise Unusable("its quote is in no message" if quote else "no message says it")
+            return at, span
+        raise Unusable(why or ("its quote is in no message" if quote else "no message says it"))
 
     def _check_grounds(self, item: Mapping[str, Any], said: str, turn: Turn) -> None:
         grounds = _grounds(item, said)
@@ -188,6 +209,29 @@ class Read:
         if 2 * len(missing) > max(1, len(query_tokens(grounds))):
             reason = ECHO if self.scene.foreign.hold(grounds) else f"{turn.said_by} did not say {grounds!r}"
             raise Unusable(reason)
+
+
+def _sentence(text: str, said: str) -> tuple[int, int]:
+    """Where the sentence stands that holds most of what is said."""
+    parts = sentences(text) or [text.strip()]
+    best = min(parts, key=lambda part: len(_missing(said, Words([part]))))
+    begin = text.index(best)
+    return begin, begin + len(best)
+
+
+def _stated(item: Mapping[str, Any], said: str, turn: Turn) -> Stated:
+    subject = item.get("subject")
+    by_speaker = subject is None or (
+        isinstance(subject, str) and fold(subject) in (*_SELF, fold(turn.said_by))
+    )
+    predicate = _predicate(item) if _is_fact(item) else ""
+    return Stated(
+        predicate, said, turn.said_by if by_speaker else None, ended=item.get("until") not in (None, "")
+    )
+
+
+def _predicate(item: Mapping[str, Any]) -> str:
+    return "_".join(_text(item, "predicate").lower().split())
 
 
 def _missing(text: str, words: Words) -> list[str]:
@@ -255,7 +299,7 @@ def _times(item: Mapping[str, Any], turn: Turn, noted: list[str]) -> dict[str, f
     if given and not heard:
         noted.append("its date was dropped: no words of the message say it")
         return {"valid_from": turn.said_at}
-    begin, end = turn.said_at, None
+    begin, end = None, None
     for name, value in given.items():
         try:
             moment = written(value if isinstance(value, str) else "")
@@ -266,7 +310,10 @@ def _times(item: Mapping[str, Any], turn: Turn, noted: list[str]) -> dict[str, f
     if known is not None and "until" not in given:
         begin = known
     if end is None:
-        return {"valid_from": begin}
+        return {"valid_from": turn.said_at if begin is None else begin}
+    if begin is None:
+        # An end alone says nothing of the beginning, but that it was so the day before.
+        return {"valid_from": min(turn.said_at, end - DAY), "valid_to": end}
     if end < begin:
         raise Unusable("it ended before it began, as far as its dates say")
     return {"valid_from": begin, "valid_to": end}

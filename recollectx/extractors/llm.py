@@ -20,6 +20,8 @@ from recollectx.llm.prompts import (
 )
 from recollectx.llm.providers import provider_from
 
+HOTTEST = 2
+"""The highest temperature that a service takes."""
 _EXAMPLE = Shown.of(
     str(value) for each in EXTRACTION_EXAMPLE for value in each.values() if isinstance(value, str)
 )
@@ -54,13 +56,20 @@ class LLMExtractor:
         turns_per_call: int = 10,
         max_tokens: int = MAX_TOKENS,
     ) -> None:
-        for name, count in (("max_claims_per_text", max_claims_per_text), ("turns_per_call", turns_per_call)):
+        for name, count in (
+            ("max_claims_per_text", max_claims_per_text),
+            ("turns_per_call", turns_per_call),
+            ("max_tokens", max_tokens),
+        ):
             if isinstance(count, bool) or not isinstance(count, int) or count < 1:
                 raise InvalidSetting(f"{name} must be a whole number from 1, got {count!r}")
+        reads = callable(getattr(fallback, "find", getattr(fallback, "read", None)))
+        if fallback is not None and (isinstance(fallback, type) or not reads):
+            raise InvalidSetting(f"fallback is an extractor, which has find() or read(), got {fallback!r}")
         self.llm = provider_from(llm_provider)
         self.min_confidence = check_unit(min_confidence, "min_confidence")
         self.max_claims_per_text = max_claims_per_text
-        self.temperature = temperature
+        self.temperature = _checked_temperature(temperature)
         self.fallback = fallback
         self.turns_per_call = turns_per_call
         self.max_tokens = max_tokens
@@ -152,6 +161,14 @@ class LLMExtractor:
         else:
             found.take(answer.value.get("memories"))
         return found, answer.usage
+
+
+def _checked_temperature(value: Any) -> float | None:
+    if value is not None and (
+        isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= HOTTEST
+    ):
+        raise InvalidSetting(f"temperature must be a number from 0 to {HOTTEST}, or None, got {value!r}")
+    return None if value is None else float(value)
 
 
 def _rows(window: Window) -> list[dict[str, Any]]:

@@ -19,10 +19,11 @@ LONGEST_SENTENCE = 1_000
 _LEAD_REACH = 40
 _CAPTION = re.compile(r"\[shares [^\]]*\]")
 _QUOTED = re.compile(
-    r'"[^"\n]*(?:"|$|(?=\n))|“[^”\n]*”?|(?<!\w)\'[^\'\n]{1,300}(?:\'\w[^\'\n]{0,300}){0,4}\'(?!\w)|^>.*$',
+    r'"[^"\n]*(?:"|$|(?=\n))|„[^“”\n]*[“”]?|“[^”\n]*”?|«[^»\n]*»?|「[^」\n]*」?|(?<!\w)\'[^\'\n]{1,300}(?:\'\w[^\'\n]{0,300}){0,4}\'(?!\w)|^>.*$',
     re.MULTILINE,
 )
-_SENTENCE_END = re.compile(r"(?<!\b[A-Z])(?<!\b[DMS][rst])(?<!\bMrs)[.!?…]+(?=\W|$)|\n+")
+_SENTENCE_END = re.compile(r"(?<!\b[A-Z])(?<!\b[DMS][rst])(?<!\bMrs)[.!?…]+(?=\W|$)|[。！？؟]+|\n+")
+_ASKED = re.compile("[?？؟]")
 _MOVED_ON = re.compile(
     r"\b(?:moved\s+back|came\s+back|returned|but\s+(?:then|now)|and\s+then|when\s+\w+\s+(?:was|were))\b"
 )
@@ -35,11 +36,23 @@ def readable(text: str) -> str:
 
 def sentences(text: str) -> Iterator[tuple[int, str]]:
     """Start and words of each sentence that is stated and stands: no question, not taken back by the next."""
+    for start, sentence, stands in _all_sentences(text):
+        if stands and len(sentence) <= LONGEST_SENTENCE:
+            yield start, sentence
+
+
+def sentences_at(text: str, begin: int, end: int) -> Iterator[tuple[int, str, bool]]:
+    """Start and words of each sentence that overlaps a span, and whether it is stated and stands."""
+    for start, sentence, stands in _all_sentences(text):
+        if start < end and begin < start + len(sentence):
+            yield start, sentence, stands
+
+
+def _all_sentences(text: str) -> Iterator[tuple[int, str, bool]]:
     start = 0
     for match in [*_SENTENCE_END.finditer(text), None]:
         end, stop, mark = (match.start(), match.end(), match[0]) if match else (len(text), len(text), "")
-        if "?" not in mark and end - start <= LONGEST_SENTENCE and not RETRACTED.match(text, stop):
-            yield start, text[start:end]
+        yield start, text[start:end], not _ASKED.search(mark) and not RETRACTED.match(text, stop)
         start = stop
 
 

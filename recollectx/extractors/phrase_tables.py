@@ -55,10 +55,34 @@ IMPORTANCE = {
 }
 OTHER_IMPORTANCE = 0.5
 
+PREDICATE_WORDS = {
+    "lives_in": "live living reside move relocate home based settle house flat apartment city town here",
+    "works_as": "work job profession career hire occupation employ trained promoted become became appointed role position",
+    "works_at": "work job employ employer hire office company join team",
+    "likes": "like love enjoy fan adore favorite favourite prefer fond keen into great best",
+    "dislikes": "dislike hate not no dont cant never loathe stand worst detest avoid",
+    "prefers": "prefer rather like love favorite favourite better over instead",
+    "allergic_to": "allergy allergic intolerant react reaction",
+    "name": "name call called",
+    "age": "age old years turn turned born birthday",
+    "birthday": "birthday born birth turn",
+    "hometown": "hometown home from born grew raised",
+    "married_to": "marry married wife husband spouse wedding",
+    "goal": "goal want aim plan hope dream wish like would working become",
+}
+"""Words of which a message has one, if it says one of these predicates."""
+
 RELATIVES = words(
     "mother father mom mum dad sister brother son daughter wife husband partner girlfriend boyfriend fiance "
     "fiancee aunt uncle cousin niece nephew grandmother grandfather grandma grandpa boss friend roommate"
 )
+OTHER_PEOPLE = RELATIVES | words(
+    "colleague colleagues coworker neighbour neighbours neighbor neighbors ex kid kids child children parents brothers "
+    "sisters sons daughters friends cousins teacher doctor landlord flatmate roommates in-laws stepmother stepfather "
+    "schwester bruder mutter vater sohn tochter freund freundin mann frau hermana hermano madre padre hijo hija amigo "
+    "amiga soeur sœur frère mère père fils fille ami amie sorella fratello figlio figlia irmã irmão"
+)
+"""Who may be the subject of a statement instead of who makes it."""
 ATTRIBUTES = words(
     "name nickname birthday birthdate age email address hometown nationality religion "
     "diet goal dream hobby hobbies pronouns major degree budget anniversary timezone language allergy passion"

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from recollectx.claims import Category, SemanticClaim, check_unit
-from recollectx.extractors.base import ANONYMOUS, MACHINES, Finding, Turn
+from recollectx.extractors.base import ANONYMOUS, Finding, Turn, is_machine
 from recollectx.extractors.phrase_denials import denied
 from recollectx.extractors.phrase_guards import (
     opens_clause,
@@ -93,8 +93,8 @@ class PhraseExtractor:
         self.confidence = check_unit(confidence, "confidence")
 
     def find(self, turn: Turn) -> list[Finding]:
-        """The claims of this turn, none twice; a turn by an assistant, system or tool makes none."""
-        if turn.role in MACHINES:
+        """The claims of this turn, none twice; a turn of a machine's role makes none."""
+        if is_machine(turn.role):
             return []
         found = {(said.subject, said.predicate, said.object): said for said in reversed([*_statements(turn)])}
         stated = [self._finding(turn, said) for said in reversed(found.values())]
