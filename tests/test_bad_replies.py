@@ -70,6 +70,7 @@ NOT_CARRIED_OUT = {
     "a target in words": reply(decision("DELETE", "the allergy")),
     "a number as text": reply(decision("DELETE", "1")),
     "a target that is true": reply(decision("DELETE", True)),
+    "a number of 401 digits": reply(decision("DELETE", 10**400)),
     "a fraction": reply(decision("DELETE", 1.5)),
     "infinity": '{"decisions": [{"new": 1, "action": "DELETE", "candidate": 1e999}]}',
     "a target that is an object": reply(decision("DELETE", {"number": 1})),
