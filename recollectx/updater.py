@@ -179,7 +179,7 @@ class Advice:
         rule = self._rules(claim, candidates, trust)
         if claim.id not in self._found:
             return rule
-        return judged(self._found[claim.id][1].proposal, rule, claim, candidates, trust)
+        return judged(self._found[claim.id][1].proposal, rule, claim, candidates)
 
     def shown(self, claim: Claim) -> Collection[str]:
         """The ids of the known claims that the model was shown with this one."""

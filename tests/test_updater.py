@@ -126,6 +126,79 @@ def test_nobody_ends_what_another_source_says(path):
     assert [{each.claim.id, each.rival.id} for each in memory.disputes()] == [{old, result.claim_id}]
 
 
+LIMITED = [
+    ("eats", "everything except peanuts", "peanuts"),
+    ("does", "stopped smoking cigars", "smoking cigars"),
+    ("takes", "aspirin instead of warfarin", "warfarin"),
+    ("eats", "meat only if it is halal", "meat"),
+    ("eats", "nuts other than peanuts", "nuts"),
+    ("is", "formerly Apollo lead", "Apollo lead"),
+    ("called", "her ex-husband Leo", "her husband Leo"),
+    ("has", "almost finished the thesis", "finished the thesis"),
+    ("isst", "alles außer Erdnüsse", "Erdnüsse"),
+    ("mange", "tout sauf cacahuètes", "cacahuètes"),
+    ("吃", "除花生", "花生"),
+]
+
+
+@pytest.mark.parametrize("predicate, stored, told", LIMITED)
+@pytest.mark.parametrize("action", ["NONE", "UPDATE"])
+def test_a_limited_claim_swallows_no_other(path, predicate, stored, told, action):
+    memory = scripted(path, [reply(decision(action, 1))], similarity_threshold=0)
+    memory.store(user(stored, predicate, evidence="e1"))
+    result = memory.store(user(told, predicate, evidence="e2"))
+    assert result.action == Action.ADD
+    assert sorted(claim.evidence for claim in memory.retrieve()) == [("e1",), ("e2",)]
+
+
+def always_ends(prompt: str) -> dict:
+    return reply(decision("DELETE", 1))
+
+
+def test_a_model_empties_no_list(path):
+    memory = scripted(path, always_ends, single_valued=["has hair"])
+    foods = ["peanuts", "soy", "milk", "eggs", "fish", "wheat", "sesame", "mustard"]
+    for food in foods:
+        memory.store(user(food, "is_allergic_to"))
+    assert texts(memory) == sorted(f"user is allergic to {food}" for food in foods)
+    memory.store(user("long", "has hair"))
+    memory.store(user("short", "has hair", created_at=START + 1))
+    assert "user has hair long" not in texts(memory)
+
+
+ENDED_BEFORE = {
+    "another predicate": (user("peanuts", "is_allergic_to"), user("peanuts", "likes")),
+    "another drug": (user("aspirin", "takes"), user("insulin", "takes")),
+    "a child": (user("a daughter, Ada", "has"), user("a son, Bo", "has")),
+    "hardly sure": (
+        user("two black cats", "has", confidence=0.95),
+        user("three black cats", "has", confidence=0.05),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ENDED_BEFORE)
+def test_what_a_model_cannot_end(path, name):
+    """The vectors are the same here, whatever is said."""
+    old, new = ENDED_BEFORE[name]
+    embedder = FunctionEmbedder(lambda text: [1.0, 1.0], 2, "toy")
+    memory = scripted(path, always_ends, embedder=embedder)
+    memory.store(old)
+    result = memory.store(new)
+    assert (result.action, "both stay" in result.reason) == (Action.ADD, True)
+    assert texts(memory) == sorted([old.text, new.text])
+
+
+def test_a_model_cannot_end_what_others_say_too(path):
+    memory = scripted(path, always_ends)
+    for source in ("ana", "Dr. Reis"):
+        memory.store(user("two black cats", "has", source))
+    memory.trust("Dr. Reis", 0.3)
+    result = memory.store(user("three black cats", "has", "ana", created_at=START + 1))
+    assert "another source" in result.reason
+    assert len(memory.disputes()) == 1
+
+
 def test_nobody_puts_words_into_anothers_mouth(path):
     memory = scripted(path, [reply(decision("UPDATE", 1, "coffee with oat milk"))])
     memory.store(user("coffee", source="ana"))
@@ -448,7 +521,7 @@ def test_a_failing_model_is_told(path):
 
 
 def test_stored_vectors_say_what_is_alike(path):
-    """Words in common are none here; the vectors are, and nothing but the new claim is embedded."""
+    """Hardly any words are; the vectors are, which makes a dispute, and nothing but the new claim is embedded."""
     embedded: list[str] = []
 
     def vector(text: str) -> list[float]:
@@ -458,10 +531,10 @@ def test_stored_vectors_say_what_is_alike(path):
     memory = scripted(path, [reply(decision("DELETE", 1))], embedder=FunctionEmbedder(vector, 3, "toy"))
     memory.store(user("in Paris", "has a flat"))
     embedded.clear()
-    result = memory.store(user("to Berlin", "moved", created_at=START + 1))
-    assert result.action == Action.DELETE
-    assert texts(memory) == ["user moved to Berlin"]
-    assert set(embedded) == {"user moved to Berlin"}
+    result = memory.store(user("in Berlin", "has a flat", created_at=START + 1))
+    assert result.action == Action.ADD
+    assert [each.claim.text for each in memory.disputes()] == ["user has a flat in Berlin"]
+    assert set(embedded) == {"user has a flat in Berlin"}
 
 
 def test_a_new_wording_is_found_by_its_vector_at_once(path):

@@ -41,7 +41,7 @@ class LLMMerger:
             alike = {each.id: likeness(new_claim, each, None) for each in existing_claims}
             shown = Shown(new_claim, tuple(existing_claims), alike)
             answer = next(proposed(self.llm_provider, [shown], temperature=self.temperature))
-            rule = judged(answer.proposal, rule, new_claim, candidates, 1.0)
+            rule = judged(answer.proposal, rule, new_claim, candidates)
         return MergeDecision(rule.action, rule.target, rule.content, rule.reason)
 
     def apply_decision(
