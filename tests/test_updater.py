@@ -557,6 +557,51 @@ def test_a_new_wording_is_found_by_its_vector_at_once(path):
     assert embedded == ["milk"]
 
 
+def test_a_model_by_its_name(path, monkeypatch):
+    pytest.importorskip("openai")
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    with Memory.open(path, updater="openai:gpt-4o") as memory:
+        assert memory.decider.llm.model == "gpt-4o"
+
+
+def test_opened_with_a_model(path):
+    with Memory.open(path, updater=lambda prompt: reply(decision("UPDATE", 1, OAT.object))) as memory:
+        memory.store(COFFEE)
+        assert memory.store(OAT).action == Action.UPDATE
+        assert texts(memory) == [OAT.text]
+
+
+def test_a_memory_is_taken_for_its_store(path):
+    with Memory.open(path) as memory:
+        updater = MemoryUpdater(memory, lambda prompt: reply(decision("UPDATE", 1, OAT.object)))
+        updater.process(COFFEE)
+        assert updater.process(OAT).action == Action.UPDATE
+        assert texts(memory) == [OAT.text]
+        assert Memory(memory.storage, updater=updater).decider is updater
+
+
+@pytest.mark.parametrize("given", [MemoryUpdater, RuleDecider, "rules", 5])
+@pytest.mark.parametrize("name", ["decider", "updater"])
+def test_what_is_no_decider_is_refused_at_once(path, given, name):
+    store = MemoryStore(path)
+    with pytest.raises(InvalidSetting):
+        Memory(store, **{name: given})
+    store.close()
+    with pytest.raises(InvalidSetting):
+        Memory.open(path, **{name: given})
+
+
+def test_an_updater_of_another_store_is_refused(path, tmp_path):
+    with Memory.open(path) as memory, Memory.open(tmp_path / "other.db") as other:
+        updater = MemoryUpdater(other.storage, print)
+        with pytest.raises(InvalidSetting, match="another store"):
+            Memory(memory.storage, updater=updater)
+        with pytest.raises(InvalidSetting, match="another store"):
+            Memory.open(path, decider=updater)
+        with pytest.raises(InvalidSetting, match="from a model"):
+            Memory.open(path, updater=updater)
+
+
 def test_process(path):
     store = MemoryStore(path, clock=Clock())
     llm = ScriptedProvider(
@@ -577,7 +622,15 @@ def test_process(path):
 
 
 @pytest.mark.parametrize(
-    "settings", [{"llm": None}, {"similarity_k": 0}, {"similarity_k": True}, {"similarity_threshold": 2}]
+    "settings",
+    [
+        {"llm": None},
+        {"store": None},
+        {"store": "memory.db"},
+        {"similarity_k": 0},
+        {"similarity_k": True},
+        {"similarity_threshold": 2},
+    ],
 )
 def test_settings_that_make_no_sense(path, settings):
     store = MemoryStore(path)
