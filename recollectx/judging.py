@@ -39,6 +39,8 @@ AS_SURE = 0.75
 """The least confidence of a claim that ends another, as a part of that one's."""
 DAY = 86_400.0
 LONGEST_REASON = 300
+BY_RULE = "decided by rule"
+"""What a reason says where a model made no decision that could be carried out."""
 _NUMBERS = frozenset(tokens("one two three four five six seven eight nine ten eleven twelve"))
 _OF_VALUES = (str(Relation.SUPERSEDES), str(Relation.CONTRADICTS))
 
@@ -78,7 +80,7 @@ def judged(
 ) -> WriteDecision:
     """The decision on `claim`. proposal: or why there is none.  rule: what the rule decider says."""
     if isinstance(proposal, str):
-        return _noted(rule, f"decided by rule, {proposal}")
+        return _noted(rule, f"{BY_RULE}, {proposal}")
     if rule.action in (Action.UPDATE, Action.NONE):
         return rule
     known = {each.claim.id: each for each in candidates}
@@ -94,7 +96,7 @@ def judged(
             decision = _joined(proposal, rule, claim, target, candidates)
     if isinstance(decision, str):
         return _with(
-            _noted(rule, f"decided by rule, the model's {proposal.action} is refused: {decision}"),
+            _noted(rule, f"{BY_RULE}, the model's {proposal.action} is refused: {decision}"),
             related,
             odd,
         )

@@ -43,12 +43,14 @@ from recollectx.edges import Edge, Relation
 from recollectx.embeddings import EmbedderLike, embedder_from
 from recollectx.errors import InvalidClaim, InvalidQuery, InvalidSetting, ScopeError
 from recollectx.explaining import deep, direct
-from recollectx.extractors.base import Extractor
+from recollectx.extractors.base import Extraction, Extractor
 from recollectx.extractors.phrases import PhraseExtractor
 from recollectx.graph.explanation import ExplanationResult
 from recollectx.history import History
 from recollectx.instants import Instant, to_seconds
 from recollectx.intake import Intake
+from recollectx.judging import BY_RULE
+from recollectx.llm.base import Usage
 from recollectx.llm.providers import provider_from
 from recollectx.policies.base import PolicyLike
 from recollectx.propagation import ConfidenceChangeEvent, Rule
@@ -249,7 +251,8 @@ class Memory:
                 shown=seen,
                 known=self._has_heard,
             )
-        return Remembered(self._intake().keep(taken.readings, scope, places), taken.extraction)
+        results = self._intake().keep(taken.readings, scope, places)
+        return Remembered(results, _with_decisions(taken.extraction, results))
 
     def _has_heard(self, turn: EpisodicClaim) -> bool:
         with self.storage.reader() as reader:
@@ -612,6 +615,15 @@ def default_embedder() -> str | None:
     """What "auto" means here: RECOLLECTX_EMBEDDER, where "none" is no embedder, else the embedded model."""
     named = os.environ.get("RECOLLECTX_EMBEDDER") or "auto"
     return None if named == "none" else named
+
+
+def _with_decisions(found: Extraction, results: Sequence[WriteResult]) -> Extraction:
+    """What was found, with what the decisions on it cost and which of them a model failed to make."""
+    spent = (
+        Usage(each.calls, each.tokens - each.completion_tokens, each.completion_tokens) for each in results
+    )
+    failed = (f"claim {each.claim_id}: {each.reason}" for each in results if BY_RULE in each.reason)
+    return replace(found, usage=sum(spent, found.usage), problems=(*found.problems, *failed))
 
 
 def _decider(given: Decider | None, storage: MemoryStore) -> Decider:

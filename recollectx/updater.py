@@ -21,6 +21,7 @@ from recollectx.errors import BackendError, DimensionError, InvalidClaim, Invali
 from recollectx.graph.edges import BeliefEdge
 from recollectx.intake import Intake
 from recollectx.judging import SHOWN, Proposal, judged, likeness
+from recollectx.llm.base import Usage
 from recollectx.llm.providers import provider_from
 from recollectx.proposing import Proposed, Shown, proposed
 from recollectx.query import Query
@@ -202,10 +203,11 @@ class Advice:
         except InvalidClaim:
             return ()
 
-    def cost(self, claim: Claim) -> tuple[int, int]:
-        """Calls and tokens; those of a question about several claims are told with the first of them."""
+    def cost(self, claim: Claim) -> tuple[int, int, int]:
+        """Calls, tokens, tokens written; those of a question about several claims are told with the first of them."""
         found = self._found.get(claim.id)
-        return (0, 0) if found is None else (found[1].usage.calls, found[1].usage.total_tokens)
+        spent = Usage() if found is None else found[1].usage
+        return spent.calls, spent.total_tokens, spent.completion_tokens
 
 
 def _edges_of(result: WriteResult) -> tuple[list[str], list[BeliefEdge]]:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from recollectx import Action, Memory, MemoryStore, MemoryUpdater, RuleDecider
 from recollectx.embeddings import FunctionEmbedder
 from recollectx.errors import InvalidSetting
+from recollectx.extractors.llm import LLMExtractor
 from recollectx.extractors.phrases import PhraseExtractor
 from recollectx.llm import LLMResponse
 from recollectx.testing import ScriptedProvider
@@ -292,6 +293,22 @@ def test_remember_batches_too(path):
     assert len(asking.llm.asked) == 1
     memory.remember(talk)
     assert len(asking.llm.asked) == 1
+
+
+def test_what_is_remembered_tells_the_cost_of_deciding(path):
+    """Of the two calls that decide, one gives nothing of use and the other fails."""
+    item = {"quote": "I like coffee with oat milk", "turn": 1, "type": "semantic", "confidence": 0.9}
+    item |= {"subject": "user", "predicate": "likes", "object": "coffee with oat milk"}
+    finding = ScriptedProvider([{"memories": [item]}])
+    memory = scripted(path, ["no decision", ConnectionError("no such host")])
+    memory.extractor = LLMExtractor(finding)
+    memory.store(user("coffee", source="user"))
+    done = memory.remember([{"role": "user", "content": "I like coffee with oat milk"}])
+    found, decided = len(finding.asked), len(memory.decider.llm.asked)
+    assert (len(done), decided, done.usage.calls) == (2, 2, found + 2)
+    assert done.usage.completion_tokens == finding.usage.completion_tokens + 2
+    assert done.usage.prompt_tokens > len(finding.asked[0].prompt.split())
+    assert [problem for problem in done.problems if "decided by rule" in problem]
 
 
 def test_claims_stored_together_are_compared(path):
