@@ -255,7 +255,8 @@ class WriteResult:
     """What came of one claim: the action, its canonical id (None if rejected or about no claim), the changes, and why.
 
     tx: the transaction that wrote it, as `Memory.undo` takes it; 0 if nothing was written.
-    calls, tokens: what models cost to decide on it; a question about several claims is told with one of them.
+    calls, tokens: what models cost to decide on it, failed calls included; a question about several claims is told with one
+    of them.  completion_tokens: those of the tokens that the models wrote.
     """
 
     action: Action
@@ -265,6 +266,7 @@ class WriteResult:
     tx: int = field(default=0, compare=False)
     calls: int = field(default=0, compare=False)
     tokens: int = field(default=0, compare=False)
+    completion_tokens: int = field(default=0, compare=False)
 
 
 class Retracted(list[str]):

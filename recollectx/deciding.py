@@ -73,8 +73,8 @@ class Advice(Protocol):
     def rewordings(self, claim: Claim) -> Sequence[Claim]:
         """Known claims as it would word them; claims that say the same are candidates too."""
 
-    def cost(self, claim: Claim) -> tuple[int, int]:
-        """Calls of models and tokens spent on a claim."""
+    def cost(self, claim: Claim) -> tuple[int, int, int]:
+        """Calls of models, tokens spent on a claim, and how many of these the models wrote."""
 
 
 class Adviser(Protocol):

@@ -229,7 +229,7 @@ class Intake:
             results.append(WriteResult(Action.REJECT, None, (), refusal))
             return
         known = reader.resolve(claim.id)
-        calls, tokens = (0, 0) if advice is None else advice.cost(claim)
+        calls, tokens, written = (0, 0, 0) if advice is None else advice.cost(claim)
         if known is not None:
             claim, advice = _under_its_id(reader, known, claim), None
         candidates = reader.candidates(claim.scope, claim, rivals=self._has_rivals(claim))
@@ -252,7 +252,15 @@ class Intake:
         target = decision.target if decision.action in (Action.UPDATE, Action.NONE) else claim.id
         made = tuple(changes)
         results.append(
-            WriteResult(decision.action, target, made, decision.reason, calls=calls, tokens=tokens)
+            WriteResult(
+                decision.action,
+                target,
+                made,
+                decision.reason,
+                calls=calls,
+                tokens=tokens,
+                completion_tokens=written,
+            )
         )
 
 

@@ -4,11 +4,12 @@ The rule decider has the first word: where it finds that a known claim says the 
 proposal changes nothing of that. Beyond it
 
 - a claim is joined to a known one only where the result still says, word by word and in order, what both said, and
-  nothing else, of the same subject; and only the source that stands behind a claim alone may reword it, so that nobody
+  nothing else, of the same subject; never where one holds a word that denies or limits and the other does not; and only the source that stands behind a claim alone may reword it, so that nobody
   is made to say what somebody else said;
-- a known claim is ended only by a source that could end it (see recollectx.values), and only by one that is like it;
-  if the two are less alike, or somebody else stands behind the known one, both stay and contradict each other, which
-  puts them into the queue of disputes; with nothing in common both just stay;
+- a known claim is ended only by the one source that stands behind it, about as surely as it was said, and only by a claim
+  with the same predicate and nearly the same words, numbers aside: a subject has many allergies, and only a number of cats.
+  Short of that both stay and contradict each other, which puts them into the queue of disputes; with another predicate or
+  little in common both just stay. Values that replace each other belong into `single_valued`, where the rules see to it;
 - whatever cannot be carried out is left to the rule decider, and the reason says so.
 
 Likeness is the cosine of the stored vectors, or without vectors the share of telling words in common. Measured with the
@@ -16,32 +17,31 @@ embedded model: 9 of 10 pairs of which one replaces the other .54 to .91 (one .3
 up to .43, other facts of the same kind (another drink, another pet) .54 to .81, which no number tells from the first.
 """
 
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from recollectx.candidates import Candidate, Word, says_the_same
+from recollectx.candidates import Candidate, says_the_same
 from recollectx.changes import Action, WriteDecision
 from recollectx.claims import Claim, SemanticClaim, check_metadata
 from recollectx.deciding import with_content
 from recollectx.edges import Relation
 from recollectx.errors import InvalidClaim
 from recollectx.text import fold, query_tokens, tokens
+from recollectx.wording import says_all
 
 SHOWN = 0.3
 """The least likeness at which a model is asked about a known claim."""
 RELATED = 0.5
 REPLACES = 0.65
+SAME_WORDS = 0.8
+"""The least share of telling words in common, numbers aside, at which one claim may end another."""
+AS_SURE = 0.75
+"""The least confidence of a claim that ends another, as a part of that one's."""
 DAY = 86_400.0
 LONGEST_REASON = 300
-_NEGATIONS = """
-    not no never none neither nor without cannot
-    dont didnt doesnt isnt arent wasnt werent hasnt havent hadnt cant couldnt wouldnt shouldnt wont
-    nicht kein keine keinen nie niemals ohne pas jamais sans nunca sin non mai senza nao sem niet geen nooit zonder
-    nie bez не нет никогда без 不 没 無 ない
-"""
-_NOT = frozenset(tokens(_NEGATIONS))
-_ENDS = (Word.LESS, Word.OWN)
+BY_RULE = "decided by rule"
+"""What a reason says where a model made no decision that could be carried out."""
+_NUMBERS = frozenset(tokens("one two three four five six seven eight nine ten eleven twelve"))
 _OF_VALUES = (str(Relation.SUPERSEDES), str(Relation.CONTRADICTS))
 
 
@@ -76,11 +76,11 @@ def _predication(claim: Claim) -> set[str]:
 
 
 def judged(
-    proposal: Proposal | str, rule: WriteDecision, claim: Claim, candidates: Sequence[Candidate], trust: float
+    proposal: Proposal | str, rule: WriteDecision, claim: Claim, candidates: Sequence[Candidate]
 ) -> WriteDecision:
-    """The decision on `claim`. proposal: or why there is none.  rule: what the rule decider says.  trust: in its source."""
+    """The decision on `claim`. proposal: or why there is none.  rule: what the rule decider says."""
     if isinstance(proposal, str):
-        return _noted(rule, f"decided by rule, {proposal}")
+        return _noted(rule, f"{BY_RULE}, {proposal}")
     if rule.action in (Action.UPDATE, Action.NONE):
         return rule
     known = {each.claim.id: each for each in candidates}
@@ -91,12 +91,12 @@ def judged(
         if target is None or proposal.target is None or target.claim.text != proposal.target.text:
             decision = "the claim it chose has changed meanwhile"
         elif proposal.action == Action.DELETE:
-            decision = _ended(proposal, rule, claim, target, trust)
+            decision = _ended(proposal, rule, claim, target)
         else:
             decision = _joined(proposal, rule, claim, target, candidates)
     if isinstance(decision, str):
         return _with(
-            _noted(rule, f"decided by rule, the model's {proposal.action} is refused: {decision}"),
+            _noted(rule, f"{BY_RULE}, the model's {proposal.action} is refused: {decision}"),
             related,
             odd,
         )
@@ -139,9 +139,7 @@ def _relations(
     return kept, odd
 
 
-def _ended(
-    proposal: Proposal, rule: WriteDecision, claim: Claim, target: Candidate, trust: float
-) -> WriteDecision | str:
+def _ended(proposal: Proposal, rule: WriteDecision, claim: Claim, target: Candidate) -> WriteDecision | str:
     """What becomes of a known claim that, by the model, is no longer true."""
     old = target.claim
     if any(other == old.id for _, other in rule.relations):
@@ -149,17 +147,46 @@ def _ended(
     alike = 0.0 if _other_subject(claim, old) else proposal.likeness.get(old.id, 0.0)
     if alike < RELATED:
         return f"{_quoted(old)} is about something else"
+    if not _same_predicate(claim, old):
+        return f"{_quoted(old)} has another predicate, both stay"
     if not target.holds(claim.since):
         return f"{_quoted(old)} does not hold then"
-    told_later = any(date > claim.since for voice in target.voices for date in voice.dates)
-    ends = target.word(claim.source, trust) in _ENDS and old.since <= claim.since and not told_later
-    if ends and alike >= REPLACES:
+    why = _keeps(claim, target, alike)
+    if not why:
         relations = (*rule.relations, (str(Relation.SUPERSEDES), old.id))
         return WriteDecision(Action.DELETE, "", old.id, relations)
-    why = "they are too little alike" if ends else "another source, or a later word, stands behind it"
     relations = (*rule.relations, (str(Relation.CONTRADICTS), old.id))
     reason = f"{rule.reason}; the model would replace {_quoted(old)}, but {why}: both stay, in dispute"
     return WriteDecision(rule.action, reason, rule.target, relations)
+
+
+def _keeps(claim: Claim, target: Candidate, alike: float) -> str:
+    """Why a claim does not end a known one, "" if it does."""
+    old = target.claim
+    told_later = any(date > claim.since for voice in target.voices for date in voice.dates)
+    if set(target.sources) != {claim.source} or old.since > claim.since or told_later:
+        return "another source, or a later word, stands behind it"
+    if claim.confidence < AS_SURE * old.confidence:
+        return "the new claim is less sure"
+    if alike < REPLACES or _shared(_content(claim), _content(old)) < SAME_WORDS:
+        return "they are too little alike"
+    return ""
+
+
+def _shared(one: str, other: str) -> float:
+    """The share of telling words in common, numbers aside; 0 if either has no others."""
+    here, there = (
+        {word for word in query_tokens(text) if word not in _NUMBERS and not word[0].isnumeric()}
+        for text in (one, other)
+    )
+    return 2 * len(here & there) / (len(here) + len(there)) if here and there else 0.0
+
+
+def _same_predicate(claim: Claim, old: Claim) -> bool:
+    """Whether two facts have one predicate; two events count as having one."""
+    if isinstance(claim, SemanticClaim) and isinstance(old, SemanticClaim):
+        return query_tokens(claim.predicate) == query_tokens(old.predicate)
+    return claim.type == old.type
 
 
 def _joined(
@@ -225,8 +252,11 @@ def _apart(claim: Claim, target: Candidate) -> str:
     except InvalidClaim as error:
         return str(error)
     if isinstance(claim, SemanticClaim) and isinstance(old, SemanticClaim):
-        one, other = query_tokens(claim.predicate), query_tokens(old.predicate)
-        return "" if one == other else f"the predicates {claim.predicate!r} and {old.predicate!r} differ"
+        return (
+            ""
+            if _same_predicate(claim, old)
+            else f"the predicates {claim.predicate!r} and {old.predicate!r} differ"
+        )
     return "" if abs(claim.since - old.since) <= DAY else f"{_quoted(old)} happened at another time"
 
 
@@ -236,25 +266,6 @@ def _other_subject(claim: Claim, old: Claim) -> bool:
         and isinstance(old, SemanticClaim)
         and fold(claim.subject) != fold(old.subject)
     )
-
-
-def says_all(whole: str, part: str) -> bool:
-    """Whether the telling words of `part` are in `whole`, in their order, denied as often, symbols included."""
-    if fold(whole) == fold(part):
-        return True
-    wanted = query_tokens(part)
-    left = iter(tokens(whole))
-    same_denial = _NOT & set(tokens(whole)) == _NOT & set(tokens(part))
-    return (
-        bool(wanted)
-        and same_denial
-        and _symbols(part) <= _symbols(whole)
-        and all(word in left for word in wanted)
-    )
-
-
-def _symbols(text: str) -> set[str]:
-    return {char for char in text if unicodedata.category(char).startswith("S") or char == "%"}
 
 
 def _content(claim: Claim) -> str:

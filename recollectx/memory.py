@@ -43,12 +43,15 @@ from recollectx.edges import Edge, Relation
 from recollectx.embeddings import EmbedderLike, embedder_from
 from recollectx.errors import InvalidClaim, InvalidQuery, InvalidSetting, ScopeError
 from recollectx.explaining import deep, direct
-from recollectx.extractors.base import Extractor
+from recollectx.extractors.base import Extraction, Extractor
 from recollectx.extractors.phrases import PhraseExtractor
 from recollectx.graph.explanation import ExplanationResult
 from recollectx.history import History
 from recollectx.instants import Instant, to_seconds
 from recollectx.intake import Intake
+from recollectx.judging import BY_RULE
+from recollectx.llm.base import Usage
+from recollectx.llm.providers import provider_from
 from recollectx.policies.base import PolicyLike
 from recollectx.propagation import ConfidenceChangeEvent, Rule
 from recollectx.query import Query, Recall, check_count
@@ -64,6 +67,7 @@ from recollectx.storage.transactions import last_of
 from recollectx.storage.vector.base import VectorBackend
 from recollectx.storage.vector.text import TextProtocol
 from recollectx.traces import Traces
+from recollectx.updater import MemoryUpdater
 from recollectx.what_if import Impact, WhatIf, impact, several, what_if
 
 __all__ = ["ConfidenceChangeEvent", "Memory", "default_path"]
@@ -92,17 +96,14 @@ class Memory:
         propagation_config: Rule | None = None,
         updater: Decider | None = None,
     ) -> None:
-        if updater is not None and (decider is not None or not callable(updater)):
-            raise InvalidSetting(
-                "updater is another name for decider: a callable (claim, candidates, trust); give one"
-            )
-        decider = decider or updater
+        if updater is not None and decider is not None:
+            raise InvalidSetting("updater is another name for decider: give one")
         self.storage = storage
         if propagation_config is not None:
             storage.use_rule(propagation_config)
         self.scope = check_text(scope, "scope")
         self.policy = write_policy
-        self.decider: Decider = decider or RuleDecider()
+        self.decider: Decider = _decider(updater if decider is None else decider, storage)
         self.extractor = extractor
         self.graph = LiveGraph(storage, self.scope)
         self.history = History(storage, self.scope)
@@ -122,6 +123,7 @@ class Memory:
         vectors: VectorBackend | TextProtocol | None = None,
         rule: Rule | None = None,
         clock: Callable[[], float] = time.time,
+        updater: Any = None,
     ) -> "Memory":
         """A memory on a file, `:memory:` or a database URL; close it, or use it in a `with`.
 
@@ -129,6 +131,7 @@ class Memory:
         extractor: "phrases" is the English phrase set that needs no model.  rule: see MemoryStore.
         embedder: "auto" takes RECOLLECTX_EMBEDDER from the environment ("none" for none), else the embedded model if it is installed, None leaves recall to words; also an Embedder
         or a plain function.  vectors, token_vectors: see MemoryStore; `vectors` brings its own embedder.
+        updater: a model as MemoryUpdater takes it, which then decides; None for no model.
         """
         if isinstance(extractor, str):
             if extractor != "phrases":
@@ -137,6 +140,14 @@ class Memory:
                 )
             extractor = PhraseExtractor()
         check_text(scope, "scope")
+        if updater is not None and decider is not None:
+            raise InvalidSetting("a model as updater decides, and so does a decider: give one")
+        if isinstance(updater, RuleDecider):
+            raise InvalidSetting(
+                "Memory.open makes the updater from a model: updater=llm; one that is made already goes with its "
+                "store: Memory(store, updater=MemoryUpdater(store, llm))"
+            )
+        model = None if updater is None else provider_from(updater)
         target = default_path() if path_or_url is None else path_or_url
         if isinstance(embedder, str) and embedder == "auto":
             embedder = None if vectors is not None else default_embedder()
@@ -148,6 +159,8 @@ class Memory:
             rule=rule,
             clock=clock,
         )
+        if model is not None:
+            decider = MemoryUpdater(storage, model)
         return cls(storage, scope=scope, write_policy=write_policy, decider=decider, extractor=extractor)
 
     def close(self) -> None:
@@ -238,7 +251,8 @@ class Memory:
                 shown=seen,
                 known=self._has_heard,
             )
-        return Remembered(self._intake().keep(taken.readings, scope, places), taken.extraction)
+        results = self._intake().keep(taken.readings, scope, places)
+        return Remembered(results, _with_decisions(taken.extraction, results))
 
     def _has_heard(self, turn: EpisodicClaim) -> bool:
         with self.storage.reader() as reader:
@@ -601,6 +615,25 @@ def default_embedder() -> str | None:
     """What "auto" means here: RECOLLECTX_EMBEDDER, where "none" is no embedder, else the embedded model."""
     named = os.environ.get("RECOLLECTX_EMBEDDER") or "auto"
     return None if named == "none" else named
+
+
+def _with_decisions(found: Extraction, results: Sequence[WriteResult]) -> Extraction:
+    """What was found, with what the decisions on it cost and which of them a model failed to make."""
+    spent = (
+        Usage(each.calls, each.tokens - each.completion_tokens, each.completion_tokens) for each in results
+    )
+    failed = (f"claim {each.claim_id}: {each.reason}" for each in results if BY_RULE in each.reason)
+    return replace(found, usage=sum(spent, found.usage), problems=(*found.problems, *failed))
+
+
+def _decider(given: Decider | None, storage: MemoryStore) -> Decider:
+    if given is None:
+        return RuleDecider()
+    if isinstance(given, type) or not callable(given):
+        raise InvalidSetting(f"a decider is a callable (claim, candidates, trust), got {given!r}")
+    if isinstance(given, MemoryUpdater) and given.store is not storage:
+        raise InvalidSetting("the updater reads another store than this memory's; build it on the same")
+    return given
 
 
 def _time(value: Instant) -> float:

@@ -21,6 +21,8 @@ from recollectx.errors import BackendError, DimensionError, InvalidClaim, Invali
 from recollectx.graph.edges import BeliefEdge
 from recollectx.intake import Intake
 from recollectx.judging import SHOWN, Proposal, judged, likeness
+from recollectx.llm.base import Usage
+from recollectx.llm.providers import provider_from
 from recollectx.proposing import Proposed, Shown, proposed
 from recollectx.query import Query
 from recollectx.storage.memory_store import MemoryStore
@@ -61,14 +63,15 @@ class UpdateResult:
 class MemoryUpdater(RuleDecider):
     """A decider that asks a model; called by itself it is the rule decider.
 
-    llm: any provider of recollectx.llm, or a function of a prompt.  similarity_k: known claims shown with a new one.
+    store: a MemoryStore, or a Memory for its own.  llm: a provider, a LangChain chat model, a function of a prompt, or a name
+    as `provider_from` takes it.  similarity_k: known claims shown with a new one.
     single_valued: see RuleDecider.  similarity_threshold: the least likeness at which a known claim is shown.
     similarity: where `store` keeps no vectors; None, or one whose model fails, compares words.
     """
 
     def __init__(
         self,
-        store: MemoryStore,
+        store: Any,
         llm: Any,
         similarity_k: int = 5,
         *,
@@ -78,15 +81,18 @@ class MemoryUpdater(RuleDecider):
         temperature: float = TEMPERATURE,
     ) -> None:
         super().__init__(single_valued)
-        if not callable(getattr(llm, "generate", llm)):
-            raise InvalidSetting(f"neither a provider with generate() nor a function of a prompt: {llm!r}")
+        # A Memory is what most callers have in hand.
+        store = getattr(store, "storage", store)
+        if not isinstance(store, MemoryStore):
+            raise InvalidSetting(f"store must be a MemoryStore or a Memory, got {store!r}")
         if type(similarity_k) is not int or not 1 <= similarity_k <= MAX_CANDIDATES:
             raise InvalidSetting(
                 f"similarity_k must be a whole number from 1 to {MAX_CANDIDATES}, got {similarity_k!r}"
             )
         if not 0 <= similarity_threshold <= 1:
             raise InvalidSetting(f"similarity_threshold must be in [0, 1], got {similarity_threshold!r}")
-        self.store, self.llm, self.similarity_k = store, llm, similarity_k
+        self.store: MemoryStore = store
+        self.llm, self.similarity_k = provider_from(llm), similarity_k
         self.similarity_threshold, self.similarity = similarity_threshold, similarity
         self.temperature = temperature
 
@@ -179,7 +185,7 @@ class Advice:
         rule = self._rules(claim, candidates, trust)
         if claim.id not in self._found:
             return rule
-        return judged(self._found[claim.id][1].proposal, rule, claim, candidates, trust)
+        return judged(self._found[claim.id][1].proposal, rule, claim, candidates)
 
     def shown(self, claim: Claim) -> Collection[str]:
         """The ids of the known claims that the model was shown with this one."""
@@ -197,10 +203,11 @@ class Advice:
         except InvalidClaim:
             return ()
 
-    def cost(self, claim: Claim) -> tuple[int, int]:
-        """Calls and tokens; those of a question about several claims are told with the first of them."""
+    def cost(self, claim: Claim) -> tuple[int, int, int]:
+        """Calls, tokens, tokens written; those of a question about several claims are told with the first of them."""
         found = self._found.get(claim.id)
-        return (0, 0) if found is None else (found[1].usage.calls, found[1].usage.total_tokens)
+        spent = Usage() if found is None else found[1].usage
+        return spent.calls, spent.total_tokens, spent.completion_tokens
 
 
 def _edges_of(result: WriteResult) -> tuple[list[str], list[BeliefEdge]]:

@@ -70,6 +70,7 @@ NOT_CARRIED_OUT = {
     "a target in words": reply(decision("DELETE", "the allergy")),
     "a number as text": reply(decision("DELETE", "1")),
     "a target that is true": reply(decision("DELETE", True)),
+    "a number of 401 digits": reply(decision("DELETE", 10**400)),
     "a fraction": reply(decision("DELETE", 1.5)),
     "infinity": '{"decisions": [{"new": 1, "action": "DELETE", "candidate": 1e999}]}',
     "a target that is an object": reply(decision("DELETE", {"number": 1})),
@@ -141,7 +142,7 @@ def store_despite(memory: Memory, bad: object) -> str:
     result = memory.store(user(UPDATE, evidence="e2"))
     assert kept(memory) == {**before, NEW: pytest.approx(0.8)}
     assert (result.action, memory.get(result.claim_id).evidence) == (Action.ADD, ("e2",))
-    assert result.calls == len(memory.decider.llm.asked) or isinstance(bad, Exception)
+    assert result.calls == len(memory.decider.llm.asked)
     assert memory.disputes() == []
     memory.undo(result.tx)
     assert state(memory) == whole

@@ -1,5 +1,7 @@
 """Deduplication as 0.2.7 spells it, on the updater's rules."""
 
+import json
+
 import pytest
 from conftest import START, Clock, event
 from deciding_models import decision, edge, reply, user
@@ -55,6 +57,17 @@ def test_merges_what_is_alike(store):
     assert (result.claim.text, result.claim.evidence) == (OAT.text, ("e1", "e2"))
     assert result.calls == 1
     assert store.count() == 1
+
+
+def test_a_langchain_chat_model_merges(store):
+    chat = pytest.importorskip("langchain_core.language_models.fake_chat_models")
+    model = chat.FakeListChatModel(
+        responses=[json.dumps(reply(decision("UPDATE", 1, "coffee with oat milk")))] * 2
+    )
+    assert LLMMerger(model).decide(OAT, [COFFEE]).action == "UPDATE"
+    deduplicator = ClaimDeduplicator(store, None, model, similarity_threshold=0.3)
+    deduplicator.process(COFFEE)
+    assert deduplicator.process(OAT).action == "UPDATE"
 
 
 def test_what_is_less_alike_is_added_without_a_model(store):

@@ -650,7 +650,7 @@ def test_one_failing_call_leaves_the_others(memory):
 
 def test_a_plain_text_is_kept_when_the_model_fails(memory):
     result = remembered(memory, ScriptedProvider([ModelError("busy")]), TALK)
-    assert (facts(memory), "busy" in result.problems[0], result.usage.calls) == ([TALK], True, 0)
+    assert (facts(memory), "busy" in result.problems[0], result.usage.calls) == ([TALK], True, 1)
 
 
 JSON = st.recursive(

@@ -200,6 +200,12 @@ def test_an_open_schema_is_not_sent_as_strict():
     assert service.requests[0]["response_format"]["json_schema"]["strict"] is False
 
 
+def test_a_chat_model_is_asked_as_it_is():
+    chat = pytest.importorskip("langchain_core.language_models.fake_chat_models")
+    answer = ask(chat.FakeListChatModel(responses=[json.dumps(RED)]), "Which?", COLOURS)
+    assert (answer.value, answer.problems) == (RED, ())
+
+
 def test_a_pydantic_class_is_a_schema(kind):
     pydantic = pytest.importorskip("pydantic")
 

@@ -210,7 +210,7 @@ def test_what_is_no_schema_is_refused():
             schema_of(nonsense)
         with pytest.raises(InvalidSetting):
             ask(ScriptedProvider([]), "Which?", nonsense)
-    with pytest.raises(InvalidSetting, match="generate"):
+    with pytest.raises(InvalidSetting, match="neither a provider"):
         ask(object(), "Which?", SCHEMA)
 
 

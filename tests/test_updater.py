@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from recollectx import Action, Memory, MemoryStore, MemoryUpdater, RuleDecider
 from recollectx.embeddings import FunctionEmbedder
 from recollectx.errors import InvalidSetting
+from recollectx.extractors.llm import LLMExtractor
 from recollectx.extractors.phrases import PhraseExtractor
 from recollectx.llm import LLMResponse
 from recollectx.testing import ScriptedProvider
@@ -126,6 +127,79 @@ def test_nobody_ends_what_another_source_says(path):
     assert [{each.claim.id, each.rival.id} for each in memory.disputes()] == [{old, result.claim_id}]
 
 
+LIMITED = [
+    ("eats", "everything except peanuts", "peanuts"),
+    ("does", "stopped smoking cigars", "smoking cigars"),
+    ("takes", "aspirin instead of warfarin", "warfarin"),
+    ("eats", "meat only if it is halal", "meat"),
+    ("eats", "nuts other than peanuts", "nuts"),
+    ("is", "formerly Apollo lead", "Apollo lead"),
+    ("called", "her ex-husband Leo", "her husband Leo"),
+    ("has", "almost finished the thesis", "finished the thesis"),
+    ("isst", "alles außer Erdnüsse", "Erdnüsse"),
+    ("mange", "tout sauf cacahuètes", "cacahuètes"),
+    ("吃", "除花生", "花生"),
+]
+
+
+@pytest.mark.parametrize("predicate, stored, told", LIMITED)
+@pytest.mark.parametrize("action", ["NONE", "UPDATE"])
+def test_a_limited_claim_swallows_no_other(path, predicate, stored, told, action):
+    memory = scripted(path, [reply(decision(action, 1))], similarity_threshold=0)
+    memory.store(user(stored, predicate, evidence="e1"))
+    result = memory.store(user(told, predicate, evidence="e2"))
+    assert result.action == Action.ADD
+    assert sorted(claim.evidence for claim in memory.retrieve()) == [("e1",), ("e2",)]
+
+
+def always_ends(prompt: str) -> dict:
+    return reply(decision("DELETE", 1))
+
+
+def test_a_model_empties_no_list(path):
+    memory = scripted(path, always_ends, single_valued=["has hair"])
+    foods = ["peanuts", "soy", "milk", "eggs", "fish", "wheat", "sesame", "mustard"]
+    for food in foods:
+        memory.store(user(food, "is_allergic_to"))
+    assert texts(memory) == sorted(f"user is allergic to {food}" for food in foods)
+    memory.store(user("long", "has hair"))
+    memory.store(user("short", "has hair", created_at=START + 1))
+    assert "user has hair long" not in texts(memory)
+
+
+ENDED_BEFORE = {
+    "another predicate": (user("peanuts", "is_allergic_to"), user("peanuts", "likes")),
+    "another drug": (user("aspirin", "takes"), user("insulin", "takes")),
+    "a child": (user("a daughter, Ada", "has"), user("a son, Bo", "has")),
+    "hardly sure": (
+        user("two black cats", "has", confidence=0.95),
+        user("three black cats", "has", confidence=0.05),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ENDED_BEFORE)
+def test_what_a_model_cannot_end(path, name):
+    """The vectors are the same here, whatever is said."""
+    old, new = ENDED_BEFORE[name]
+    embedder = FunctionEmbedder(lambda text: [1.0, 1.0], 2, "toy")
+    memory = scripted(path, always_ends, embedder=embedder)
+    memory.store(old)
+    result = memory.store(new)
+    assert (result.action, "both stay" in result.reason) == (Action.ADD, True)
+    assert texts(memory) == sorted([old.text, new.text])
+
+
+def test_a_model_cannot_end_what_others_say_too(path):
+    memory = scripted(path, always_ends)
+    for source in ("ana", "Dr. Reis"):
+        memory.store(user("two black cats", "has", source))
+    memory.trust("Dr. Reis", 0.3)
+    result = memory.store(user("three black cats", "has", "ana", created_at=START + 1))
+    assert "another source" in result.reason
+    assert len(memory.disputes()) == 1
+
+
 def test_nobody_puts_words_into_anothers_mouth(path):
     memory = scripted(path, [reply(decision("UPDATE", 1, "coffee with oat milk"))])
     memory.store(user("coffee", source="ana"))
@@ -219,6 +293,22 @@ def test_remember_batches_too(path):
     assert len(asking.llm.asked) == 1
     memory.remember(talk)
     assert len(asking.llm.asked) == 1
+
+
+def test_what_is_remembered_tells_the_cost_of_deciding(path):
+    """Of the two calls that decide, one gives nothing of use and the other fails."""
+    item = {"quote": "I like coffee with oat milk", "turn": 1, "type": "semantic", "confidence": 0.9}
+    item |= {"subject": "user", "predicate": "likes", "object": "coffee with oat milk"}
+    finding = ScriptedProvider([{"memories": [item]}])
+    memory = scripted(path, ["no decision", ConnectionError("no such host")])
+    memory.extractor = LLMExtractor(finding)
+    memory.store(user("coffee", source="user"))
+    done = memory.remember([{"role": "user", "content": "I like coffee with oat milk"}])
+    found, decided = len(finding.asked), len(memory.decider.llm.asked)
+    assert (len(done), decided, done.usage.calls) == (2, 2, found + 2)
+    assert done.usage.completion_tokens == finding.usage.completion_tokens + 2
+    assert done.usage.prompt_tokens > len(finding.asked[0].prompt.split())
+    assert [problem for problem in done.problems if "decided by rule" in problem]
 
 
 def test_claims_stored_together_are_compared(path):
@@ -448,7 +538,7 @@ def test_a_failing_model_is_told(path):
 
 
 def test_stored_vectors_say_what_is_alike(path):
-    """Words in common are none here; the vectors are, and nothing but the new claim is embedded."""
+    """Hardly any words are; the vectors are, which makes a dispute, and nothing but the new claim is embedded."""
     embedded: list[str] = []
 
     def vector(text: str) -> list[float]:
@@ -458,10 +548,10 @@ def test_stored_vectors_say_what_is_alike(path):
     memory = scripted(path, [reply(decision("DELETE", 1))], embedder=FunctionEmbedder(vector, 3, "toy"))
     memory.store(user("in Paris", "has a flat"))
     embedded.clear()
-    result = memory.store(user("to Berlin", "moved", created_at=START + 1))
-    assert result.action == Action.DELETE
-    assert texts(memory) == ["user moved to Berlin"]
-    assert set(embedded) == {"user moved to Berlin"}
+    result = memory.store(user("in Berlin", "has a flat", created_at=START + 1))
+    assert result.action == Action.ADD
+    assert [each.claim.text for each in memory.disputes()] == ["user has a flat in Berlin"]
+    assert set(embedded) == {"user has a flat in Berlin"}
 
 
 def test_a_new_wording_is_found_by_its_vector_at_once(path):
@@ -484,6 +574,51 @@ def test_a_new_wording_is_found_by_its_vector_at_once(path):
     assert embedded == ["milk"]
 
 
+def test_a_model_by_its_name(path, monkeypatch):
+    pytest.importorskip("openai")
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    with Memory.open(path, updater="openai:gpt-4o") as memory:
+        assert memory.decider.llm.model == "gpt-4o"
+
+
+def test_opened_with_a_model(path):
+    with Memory.open(path, updater=lambda prompt: reply(decision("UPDATE", 1, OAT.object))) as memory:
+        memory.store(COFFEE)
+        assert memory.store(OAT).action == Action.UPDATE
+        assert texts(memory) == [OAT.text]
+
+
+def test_a_memory_is_taken_for_its_store(path):
+    with Memory.open(path) as memory:
+        updater = MemoryUpdater(memory, lambda prompt: reply(decision("UPDATE", 1, OAT.object)))
+        updater.process(COFFEE)
+        assert updater.process(OAT).action == Action.UPDATE
+        assert texts(memory) == [OAT.text]
+        assert Memory(memory.storage, updater=updater).decider is updater
+
+
+@pytest.mark.parametrize("given", [MemoryUpdater, RuleDecider, "rules", 5])
+@pytest.mark.parametrize("name", ["decider", "updater"])
+def test_what_is_no_decider_is_refused_at_once(path, given, name):
+    store = MemoryStore(path)
+    with pytest.raises(InvalidSetting):
+        Memory(store, **{name: given})
+    store.close()
+    with pytest.raises(InvalidSetting):
+        Memory.open(path, **{name: given})
+
+
+def test_an_updater_of_another_store_is_refused(path, tmp_path):
+    with Memory.open(path) as memory, Memory.open(tmp_path / "other.db") as other:
+        updater = MemoryUpdater(other.storage, print)
+        with pytest.raises(InvalidSetting, match="another store"):
+            Memory(memory.storage, updater=updater)
+        with pytest.raises(InvalidSetting, match="another store"):
+            Memory.open(path, decider=updater)
+        with pytest.raises(InvalidSetting, match="from a model"):
+            Memory.open(path, updater=updater)
+
+
 def test_process(path):
     store = MemoryStore(path, clock=Clock())
     llm = ScriptedProvider(
@@ -504,7 +639,15 @@ def test_process(path):
 
 
 @pytest.mark.parametrize(
-    "settings", [{"llm": None}, {"similarity_k": 0}, {"similarity_k": True}, {"similarity_threshold": 2}]
+    "settings",
+    [
+        {"llm": None},
+        {"store": None},
+        {"store": "memory.db"},
+        {"similarity_k": 0},
+        {"similarity_k": True},
+        {"similarity_threshold": 2},
+    ],
 )
 def test_settings_that_make_no_sense(path, settings):
     store = MemoryStore(path)

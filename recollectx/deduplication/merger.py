@@ -8,8 +8,9 @@ from recollectx.candidates import Candidate
 from recollectx.changes import Action
 from recollectx.claims import Claim, assertion_of
 from recollectx.deciding import RuleDecider, with_content
-from recollectx.errors import InvalidClaim, InvalidSetting
+from recollectx.errors import InvalidClaim
 from recollectx.judging import judged, likeness
+from recollectx.llm.providers import provider_from
 from recollectx.proposing import Shown, proposed
 
 
@@ -24,14 +25,10 @@ class MergeDecision:
 
 
 class LLMMerger:
-    """Decides on claims in hand, without a store."""
+    """Decides on claims in hand, without a store. llm_provider: what `provider_from` takes."""
 
     def __init__(self, llm_provider: Any, temperature: float = 0.2) -> None:
-        if not callable(getattr(llm_provider, "generate", llm_provider)):
-            raise InvalidSetting(
-                f"neither a provider with generate() nor a function of a prompt: {llm_provider!r}"
-            )
-        self.llm_provider, self.temperature = llm_provider, temperature
+        self.llm_provider, self.temperature = provider_from(llm_provider), temperature
 
     def decide(self, new_claim: Claim, existing_claims: Sequence[Claim]) -> MergeDecision:
         """What to do with a new claim; existing_claims: those that may be concerned. How alike they are goes by words."""
@@ -41,7 +38,7 @@ class LLMMerger:
             alike = {each.id: likeness(new_claim, each, None) for each in existing_claims}
             shown = Shown(new_claim, tuple(existing_claims), alike)
             answer = next(proposed(self.llm_provider, [shown], temperature=self.temperature))
-            rule = judged(answer.proposal, rule, new_claim, candidates, 1.0)
+            rule = judged(answer.proposal, rule, new_claim, candidates)
         return MergeDecision(rule.action, rule.target, rule.content, rule.reason)
 
     def apply_decision(

@@ -138,7 +138,7 @@ def _attempt(llm: Any, question: _Question, *, natively: bool) -> _Attempt:
     try:
         response = _reply(llm, question, natively=natively)
     except Exception as error:  # noqa: BLE001 - a third party's model may fail in any way; the answer says how
-        usage = Usage.of_one(spent) if (spent := getattr(error, "usage", None)) else Usage()
+        usage = Usage.of_one(getattr(error, "usage", None))
         reason = str(error) if isinstance(error, RecollectxError) else f"{type(error).__name__}: {error}"
         other_way = natively and not hasattr(llm, "respond") and hasattr(llm, "generate_structured")
         return _Attempt(Answer(None, (reason,), usage), other_way and not isinstance(error, ModelRefused))

@@ -74,7 +74,7 @@ class EmbeddingProvider(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What was spent: replies got from a model and the tokens that their service reported."""
+    """What was spent: calls of a model, failed ones included, and the tokens that their service reported."""
 
     calls: int = 0
     prompt_tokens: int = 0

@@ -14,7 +14,9 @@ Schema: TypeAlias = Mapping[str, Any]
 
 
 def _number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 IS_TYPE: dict[str, Callable[[Any], bool]] = {
