@@ -60,11 +60,7 @@ _PAST = re.compile(r"used\s+to|no\s+longer|former|formerly|stopped|quit|moved\b.
 _WISHING = frozenset(
     tokens("goal dream want wish hope plan would consider interest aim ambition desire intend")
 )
-_ENDED = frozenset(
-    tokens(
-        "used former formerly previous previously past was were had ex lived worked studied owned stopped quit left"
-    )
-) - frozenset(tokens("live work study own"))
+_ENDED = frozenset(tokens("used former formerly previous previously past was were had ex stopped quit left"))
 _ONCE = re.compile(r"\bI\s+(?:lived|worked|studied|smoked|owned)\b", re.IGNORECASE)
 _PAST_PREDICATE = re.compile(r"(?:^|[_\s])(?:lived|worked|studied|owned|smoked|attended|played)(?:[_\s]|$)")
 _NEGATIVE = frozenset(
