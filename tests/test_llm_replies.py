@@ -354,3 +354,10 @@ def test_a_script_ends_with_an_error_that_says_so():
     with pytest.raises(ModelError, match="script ended after 1 replies"):
         llm.generate("Say two")
     assert ScriptedProvider(str.upper).generate("loud").content == "LOUD"
+
+
+@pytest.mark.parametrize("kind", ["number", "integer"])
+def test_a_number_too_large_for_a_float_is_a_number_like_others(kind):
+    schema = {"type": "object", "properties": {"share": {"type": kind, "maximum": 1}}, "required": ["share"]}
+    answer = ask(lambda prompt: {"share": 10**400}, "Which?", schema)
+    assert (answer.value, answer.problems) == ({"share": 10**400}, ("share: maximum is 1",))
