@@ -6,7 +6,6 @@ counts once. All sources trusted little are one group, so a flood of them weighs
 
 from collections.abc import Callable, Collection, Hashable
 from contextlib import suppress
-from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from math import log
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
@@ -24,8 +23,7 @@ POOL: Group = ("low trust",)
 _SIGN = {str(relation): sign for relation, sign in SIGN.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Voice:
+class Voice(NamedTuple):
     """One open assertion of a claim; trust is that of its source, in [0, 1]."""
 
     source: str | None
@@ -33,8 +31,7 @@ class Voice:
     trust: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Arrow:
+class Arrow(NamedTuple):
     """One live edge bearing on a claim, by the key of the claim it comes from.
 
     mirrored: a contradiction stored as going out from the claim, read the other way too.
@@ -47,8 +44,7 @@ class Arrow:
     mirrored: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """A claim as propagation sees it; alive says whether it weighs on others."""
 
     pk: int
@@ -58,8 +54,7 @@ class Node:
     alive: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Peer:
+class Peer(NamedTuple):
     """A claim as those it bears on see it; group is the key of its independent source."""
 
     strength: float
@@ -68,8 +63,7 @@ class Peer:
     alive: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Belief:
+class Belief(NamedTuple):
     """base: the assertion it stands on, discounted by trust.  x: log-odds.  strength: in [.01, .99], what weighs
     on others.  confidence: in [0, 1], what is read; an unopposed 1.0 reads 1.0."""
 
@@ -79,8 +73,7 @@ class Belief:
     confidence: float
 
 
-@dataclass(frozen=True, slots=True)
-class Contribution:
+class Contribution(NamedTuple):
     """What one arrow (src) or another source's assertion (src None) adds to a belief, in log-odds, signed.
 
     source: the stated source it counts for, if any.  reason: why it was not counted, "" if it was.

@@ -355,7 +355,7 @@ def test_more_belief_in_a_source_never_lowers_what_it_supports(world, data):
         if not node.arrows:
             continue
         src = data.draw(st.sampled_from(node.arrows)).src
-        raised = peers | {src: replace(peers[src], strength=data.draw(st.floats(peers[src].strength, 0.99)))}
+        raised = peers | {src: peers[src]._replace(strength=data.draw(st.floats(peers[src].strength, 0.99)))}
         kinds = {arrow.relation for arrow in node.arrows if arrow.src == src}
         high = RULE.local(node, raised.__getitem__)
         if "contradicts" not in kinds:
