@@ -177,14 +177,16 @@ class Columns:
         for name in ("claim", "confidence", "importance"):
             columns[name][at] = getattr(fields, name)
         columns["created_at"][at] = created = np.array(fields.created_at) / _MICROS
-        given = np.array([np.nan if value is None else value for value in fields.valid_from], np.float64)
+        given = np.array(fields.valid_from, np.float64)  # None becomes nan
         columns["valid_from"][at] = np.where(np.isnan(given), created, given / _MICROS)
         for name in ("valid_to", "until"):
-            ends = [math.inf if value is None else value for value in getattr(fields, name)]
-            columns[name][at] = np.array(ends) / _MICROS
+            ends = np.array(getattr(fields, name), np.float64)
+            columns[name][at] = np.where(np.isnan(ends), math.inf, ends) / _MICROS
         for name, labels in self.labels.items():
             columns[name][at] = list(map(labels.__getitem__, getattr(fields, name)))
-        columns["turn"][at] = self.turns.numbers(fields.session, fields.position)
+        columns["turn"][at] = (
+            self.turns.numbers(fields.session, fields.position) if any(fields.session) else -1
+        )
         columns["alive"][at] = True
         self.metadata.update(
             (row, text) for row, text in enumerate(fields.metadata, at.start) if text is not None
