@@ -20,9 +20,9 @@ from language_models import served
 
 from recollectx import Memory
 from recollectx.agents import AgentResponse, AgentStep, MemoryAgent, StepKind, get_memory_tools
-from recollectx.agents.prompts import NO_ANSWER, NOTHING_KNOWN
 from recollectx.agents.records import handle, hit_of, record, shown
 from recollectx.errors import InvalidClaim, InvalidSetting, ModelError
+from recollectx.llm.prompts import NO_ANSWER, NOTHING_KNOWN
 from recollectx.query import Query, Recall
 
 QUESTION = "Where does Mira live?"

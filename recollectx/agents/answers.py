@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from recollectx.agents.prompts import NO_ANSWER, NOTHING_KNOWN
 from recollectx.agents.records import distinct, handle
 from recollectx.agents.tools import TOOLS
 from recollectx.claims import MAX_TEXT, Claim
 from recollectx.llm.asking import text_of
 from recollectx.llm.base import Usage
+from recollectx.llm.prompts import NO_ANSWER, NOTHING_KNOWN
 from recollectx.llm.replies import THOUGHTS, spoken
 from recollectx.query import Query, Recall
 

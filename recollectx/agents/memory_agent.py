@@ -14,13 +14,13 @@ from dataclasses import replace
 from typing import Annotated, Any, TypedDict
 
 from recollectx.agents.answers import AgentResponse, AgentStep, StepKind, gathered, response_of
-from recollectx.agents.prompts import EXAMPLE_ID, LAST_STEP, NO_END, RULES
 from recollectx.agents.tools import get_memory_tools
 from recollectx.claims import MAX_TEXT, Claim, check_text
 from recollectx.errors import InvalidSetting, ModelError, NotFound, StorageError
 from recollectx.extras import require
 from recollectx.instants import iso
 from recollectx.llm.asking import text_of
+from recollectx.llm.prompts import AGENT_RULES, EXAMPLE_ID, LAST_STEP, NO_END
 from recollectx.memory import Memory
 from recollectx.query import Recall
 
@@ -155,7 +155,7 @@ class MemoryAgent:
 
     def _prompt(self, messages: list[Any]) -> list[Any]:
         today = iso(self.memory.storage.clock())[:10]
-        system = self._core.SystemMessage(RULES.format(today=today, example=EXAMPLE_ID))
+        system = self._core.SystemMessage(AGENT_RULES.format(today=today, example=EXAMPLE_ID))
         last = self._asked(messages) == self.max_steps - 1 and self._asked(messages) > 0
         end = [self._core.HumanMessage(LAST_STEP)] if last else []
         given = [

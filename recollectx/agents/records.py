@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from urllib.parse import quote, unquote
 
-from recollectx.agents.prompts import FOUND, NEAREST, NOTHING
 from recollectx.claims import Claim, Status
 from recollectx.errors import InvalidQuery, NotFound
 from recollectx.instants import iso
+from recollectx.llm.prompts import FOUND, NEAREST, NOTHING
 from recollectx.memory import Memory
 from recollectx.query import Hit, Parts, Recall
 from recollectx.reach import beginning, known
