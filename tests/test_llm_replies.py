@@ -71,7 +71,7 @@ def test_of_json_cut_off_anywhere_only_complete_items_are_kept(value, data):
 def test_no_text_is_too_odd(text):
     json_in(text, SCHEMA)
     json_cut_off(text, SCHEMA)
-    spoken(text)
+    assert len(spoken(text)) <= len(text)
 
 
 @pytest.mark.parametrize(
