@@ -22,6 +22,7 @@ from recollectx.db.statements import fault, send
 from recollectx.errors import DatabaseBusy, InvalidSetting, StorageError
 
 BUSY_SECONDS = 30.0
+IDLE = 4
 MEMORY = ":memory:"
 
 _open: dict[str, "Database"] = {}
@@ -64,6 +65,7 @@ class Database:
         self._pid = os.getpid()
         self._now: Connection | None = None
         self._kept: Connection | None = None
+        self._idle: list[Connection] = []
         self._file: tuple[int, int] | None = None
 
     @classmethod
@@ -103,6 +105,8 @@ class Database:
                 self._kept.close()
                 self._kept = None
             self._writing.release()
+        while self._idle:
+            self._idle.pop().close()
         self.engine.dispose()
 
     @contextmanager
@@ -113,7 +117,7 @@ class Database:
                 # Asked from within a write of the same thread: its one connection is busy with it.
                 yield self._now
                 return
-            with self.engine.connect() as conn:
+            with self._readable() as conn:
                 if self._file is None and not self.in_memory:
                     conn.exec_driver_sql("PRAGMA user_version")
                     self._file = _identity(self.url)
@@ -144,6 +148,23 @@ class Database:
                 self._now = before
 
     @contextmanager
+    def _readable(self) -> Iterator[Connection]:
+        """A connection of the few that are kept for reading, as taking one takes as long as a small read."""
+        try:
+            conn = self._idle.pop()
+        except IndexError:
+            conn = self.engine.connect()
+        try:
+            yield conn
+        except BaseException:
+            conn.close()
+            raise
+        if len(self._idle) < IDLE and not self.in_memory:
+            self._idle.append(conn)
+        else:
+            conn.close()
+
+    @contextmanager
     def _writable(self) -> Iterator[Connection]:
         """The connection that is kept for writing to a file, as taking one takes as long as a small write; within a
         write another, which finds the lock taken."""
@@ -167,6 +188,7 @@ class Database:
         if self._pid != os.getpid():
             self.engine.dispose(close=False)
             self._kept = self._now = None
+            self._idle = []
             self._writing = threading.RLock()
             self._pid = os.getpid()
         try:
