@@ -291,6 +291,7 @@ _SCOPES = select(ClaimRow.scope).distinct().where(ClaimRow.erased.is_(None)).ord
 _raw_decode = json.JSONDecoder().raw_decode
 _STATUSES = {each.value: each for each in Status}
 _BASES = {each.value: each for each in Basis}
+_NO_METADATA = FrozenMetadata()
 _FIELDS = {
     kind: {each.name: getattr(kind, each.name).__set__ for each in fields(kind)}
     for kind in (Assertion, Edge, EpisodicClaim, SemanticClaim)
@@ -596,19 +597,24 @@ def _claim(row: Any, voices: Sequence[Any], trusts: dict[tuple[str | None, str],
     """The claim of a row and of its open rows of rx_assertions."""
     if len(voices) == 1:
         best: Any = voices[0]
+        evidence = _decoded(best.evidence) if best.evidence else ()
+        said_at, times = best.said_at, best.times
     else:
         best = strongest(
             [Voice(voice.source, voice.confidence, trusts[voice.source, row.scope]) for voice in voices]
         )
-    evidence = [piece for voice in voices if voice.evidence for piece in _decoded(voice.evidence)]
+        pieces = [piece for voice in voices if voice.evidence for piece in _decoded(voice.evidence)]
+        evidence = dict.fromkeys(pieces)
+        said_at = max([voice.said_at for voice in voices], default=row.created_at)
+        times = min(sum([voice.times for voice in voices]), MAX_COUNT)
     values: dict[str, Any] = {
         "id": row.id,
         "confidence": row.confidence,
         "importance": row.importance,
-        "evidence": tuple(dict.fromkeys(evidence)),
+        "evidence": tuple(evidence),
         "created_at": from_micros(row.created_at),
-        "last_reinforced_at": from_micros(max([voice.said_at for voice in voices], default=row.created_at)),
-        "support_count": min(sum([voice.times for voice in voices]), MAX_COUNT),
+        "last_reinforced_at": from_micros(said_at),
+        "support_count": times,
         "scope": row.scope,
         "entities": tuple(_decoded(row.entities)) if row.entities else (),
         "category": None if row.category is None else check_member(row.category, "category", Category),
@@ -621,7 +627,7 @@ def _claim(row: Any, voices: Sequence[Any], trusts: dict[tuple[str | None, str],
         "review_after": _seconds(row.review_after),
         "session": row.session,
         "position": row.position,
-        "metadata": FrozenMetadata(_decoded(row.meta)) if row.meta else FrozenMetadata(),
+        "metadata": FrozenMetadata(_decoded(row.meta)) if row.meta else _NO_METADATA,
         "prior": best.confidence if best else None,
         "type": row.type,
     }
