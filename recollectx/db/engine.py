@@ -159,7 +159,7 @@ class Database:
         except BaseException:
             conn.close()
             raise
-        if len(self._idle) < IDLE and not self.in_memory:
+        if self._openings and len(self._idle) < IDLE and not self.in_memory:
             self._idle.append(conn)
         else:
             conn.close()
