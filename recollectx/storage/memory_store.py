@@ -36,6 +36,7 @@ from recollectx.propagation import LogOdds, Rule
 from recollectx.query import Query, Recall
 from recollectx.storage.delivery import DELIVERED, Delivery
 from recollectx.storage.embedding import Embedding, checked
+from recollectx.storage.feeding import Feed
 from recollectx.storage.legacy import move_in
 from recollectx.storage.past import seq_at
 from recollectx.storage.reading import RULE, Reader
@@ -108,13 +109,17 @@ class MemoryStore(Spellings):
             self.embedding = None
             if embedder is not None:
                 self.embedding = Embedding(self.database, checked(embedder), self.apply)
+            self.feed = None
+            if backend is not None and backend.placement != "process":
+                self.feed = Feed(self.database, backend, self.apply)
             self.delivery = None
             if vectors is not None and backend is None:
                 self.delivery = Delivery(self.database, TextBackend(vectors), self.apply)
             self.retriever = Retriever(
                 self.database,
                 embedding=self.embedding,
-                backend=backend,
+                backend=backend if self.feed is None else None,
+                feed=self.feed,
                 delivery=self.delivery,
                 token_vectors=self._token_vectors(embedder, token_vectors),
                 cache_bytes=cache_bytes,
@@ -146,6 +151,8 @@ class MemoryStore(Spellings):
             if self._log_waits:
                 self.truncate_log()
             self._closed = True
+            if self.feed is not None:
+                self.feed.close()
             self.retriever.clear()
             self.database.close()
 
@@ -172,6 +179,8 @@ class MemoryStore(Spellings):
                 writer = self._carried_out(conn, changes, cause=cause, vectors=vectors, model=model)
                 if not writer.count:
                     return Applied(0, 0)
+                if self.feed is not None and self.feed.backend.placement == "database":
+                    self.feed.together(conn)
                 cut = tuple(writer.cut_ids())
         except IntegrityError as error:
             raise InvalidClaim(f"the database refused the change: {error.orig}") from error
@@ -205,14 +214,32 @@ class MemoryStore(Spellings):
             self.retriever.clear()
             try:
                 for scope, ids in writer.erased_from.items():
-                    if self._backend is not None:
+                    if self._backend is not None and self.feed is None:
                         self._backend.delete_ids(scope, ids)
             except BackendError as error:
                 log.warning("the vector index still holds what was erased: %s", error)
                 done = False
+        if self.feed is not None:
+            done = self._fed(bool(writer.erased_ids)) and done
         if self.delivery is not None and cause != DELIVERED:
             done = self.delivery.catch_up() and done
         return done
+
+    def _fed(self, erased: bool) -> bool:
+        """Have the feed follow; False if words that were erased may still be in its index."""
+        feed = self.feed
+        if feed is None:
+            return True
+        if feed.backend.placement == "remote":
+            feed.wake()
+            return not erased
+        return not (erased and feed.lag().changes)
+
+    def settle(self, timeout: float = 30.0) -> bool:
+        """Wait until an index outside the process has, and shows, all that is written now; False if it does not within
+        `timeout` seconds. Without one there is nothing to wait for."""
+        self._check_open()
+        return self.feed is None or self.feed.settle(timeout)
 
     def _carried_out(
         self,

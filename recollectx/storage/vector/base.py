@@ -11,7 +11,7 @@ import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from numpy.typing import ArrayLike
 
@@ -103,6 +103,18 @@ class VectorBackend:
     def _settle(self, timeout: float) -> bool:
         """Whether all that was written can be read, or could within `timeout` seconds."""
         return True
+
+    @property
+    def address(self) -> str:
+        """What names this index among all that a database may feed; the same for every object on it, and no secret."""
+        return type(self).__qualname__
+
+    def joined(self, conn: Any) -> AbstractContextManager[None]:
+        """Within it, this thread's calls go through `conn`, a connection to the claims' own database.
+
+        Only for indexes whose placement is "database".
+        """
+        raise TypeError(f"{type(self).__name__} does not live beside the claims")
 
     def _session(self, *, writing: bool) -> AbstractContextManager[None]:
         """Around every call: where an index opens its transaction; a call that fails leaves by an exception."""
