@@ -11,7 +11,7 @@ import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, TypeAlias
 
 from numpy.typing import ArrayLike
 
@@ -20,6 +20,7 @@ from recollectx.errors import BackendError, DimensionError, InvalidQuery, Invali
 from recollectx.storage.vector.checking import Vectors, check_k, check_text, checked_ids, unit_rows
 
 GLOBAL = "global"
+Placement: TypeAlias = Literal["process", "remote", "database"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class VectorBackend:
     embedder: embeds the texts of the text methods; None if only vectors are given.  dimension: length of the vectors.
     """
 
-    placement: Literal["process", "remote", "database"] = "process"
+    placement: Placement = "process"
     """Where the vectors are: "process" is filled from the database when it is read, "remote" is fed from the log of
     changes, "database" stands beside the claims and is written in their transaction."""
 
