@@ -209,6 +209,14 @@ class TestService:
         server.start()
         assert index.ids("a") == ["x"]
 
+    def test_a_server_that_lost_its_data_can_be_fed_again(self, server):
+        index = index_of(server)
+        server.engine.delete_collection("claims")
+        with pytest.raises(BackendError, match="404"):
+            index.upsert_vectors("a", ["x"], some(1))
+        index.upsert_vectors("a", ["x"], some(1))
+        assert index.ids("a") == ["x"]
+
     def test_what_fails_at_random_comes_right_when_it_is_done_again(self):
         with QdrantServer(failing=0.3, seed=5, on="/points") as server:
             index, vectors = index_of(server), some(40)

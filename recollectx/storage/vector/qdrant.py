@@ -153,10 +153,15 @@ class QdrantBackend(VectorBackend):
     @contextmanager
     def _session(self, *, writing: bool) -> Iterator[None]:
         with self._turn:
-            if not self._checked:
-                self._check()
-                self._checked = True
-            yield
+            try:
+                if not self._checked:
+                    self._check()
+                    self._checked = True
+                yield
+            except BaseException:
+                # The server may have come back without the collection.
+                self._checked = False
+                raise
 
     def _close(self) -> None:
         with self._turn:
