@@ -6,10 +6,11 @@ import socket
 import sys
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 # What can go wrong with a request: refused, failed, lost before it was heard, or done with the answer lost.
 FAULTS = (429, 500, "unheard", "unanswered")
@@ -30,7 +31,11 @@ class Request:
     query: dict[str, list[str]]
     headers: Mapping[str, str]
     raw: bytes
-    body: Any = field(default=None)
+    target: str
+
+    @cached_property
+    def body(self) -> Any:
+        return json.loads(self.raw) if self.raw else {}
 
 
 class Loopback:
@@ -137,8 +142,8 @@ class _Endpoint(BaseHTTPRequestHandler):
         raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         url = urlsplit(self.path)
         headers = {name.lower(): value for name, value in self.headers.items()}
-        body = json.loads(raw) if raw else None
-        request = Request(self.command, url.path, parse_qs(url.query), headers, raw, body)
+        query = parse_qs(url.query, keep_blank_values=True)
+        request = Request(self.command, unquote(url.path), query, headers, raw, self.path)
         answered = self.server.service.serve(request)
         if answered is None:
             self.close_connection = True

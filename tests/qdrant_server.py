@@ -7,7 +7,6 @@ What is refused is what a server refuses: unknown paths and fields, a wrong key,
 import re
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import unquote
 
 from loopback import Loopback, Refused, Request
 from pydantic import TypeAdapter, ValidationError
@@ -52,7 +51,7 @@ class QdrantServer(Loopback):
         for method, path, call in self.routes:
             if found and (method, path) == (request.method, found[2] or ""):
                 try:
-                    result = call(unquote(found[1]), request)
+                    result = call(found[1], request)
                 except ValidationError as error:
                     raise Refused(400, f"Format error in JSON body: {error}") from error
                 except ValueError as error:

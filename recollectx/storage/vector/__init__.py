@@ -3,6 +3,7 @@
 from recollectx.storage.vector.base import Near, VectorBackend
 from recollectx.storage.vector.exact import ExactIndex
 from recollectx.storage.vector.faiss import FAISSBackend
+from recollectx.storage.vector.pinecone import PineconeBackend
 from recollectx.storage.vector.qdrant import QdrantBackend
 from recollectx.storage.vector.text import TextBackend, is_text_backend
 
@@ -10,6 +11,7 @@ __all__ = [
     "ExactIndex",
     "FAISSBackend",
     "Near",
+    "PineconeBackend",
     "QdrantBackend",
     "TextBackend",
     "VectorBackend",

@@ -282,9 +282,9 @@ class VectorBackend:
         if not keys:
             self._keys.pop(scope, None)
 
-    def _embedded(self, text: str) -> Vectors:
+    def _embedded(self, *texts: str) -> Vectors:
         if self.embedder is None:
             raise InvalidSetting(
                 f"{type(self).__name__} was made without an embedder; use the vector methods"
             )
-        return self.embedder.embed([text])
+        return self.embedder.embed(texts)
