@@ -139,7 +139,14 @@ def _pinecone(place: Place) -> VectorBackend:
         raise InvalidSetting(f"vectors {masked(place.name)!r} names no index; write pinecone://index")
     if key is None:
         raise InvalidSetting("Pinecone needs a key: api_key, or PINECONE_API_KEY in the environment")
-    return PineconeBackend(key, index, dimension=place.embedder.dimension, **options)
+    return PineconeBackend(
+        key,
+        index,
+        dimension=place.embedder.dimension,
+        host=options.get("host"),
+        cloud=options.get("cloud", "aws"),
+        region=options.get("region", "us-east-1"),
+    )
 
 
 NAMED: Mapping[str, Callable[[Place], VectorBackend]] = {
