@@ -15,6 +15,7 @@ import time
 import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,7 +35,8 @@ from recollectx.storage.vector.base import VectorBackend
 BATCH = 500
 TOGETHER = 2_000
 """How many changes a write takes along for an index in its own database; more than that the thread brings up."""
-LEASE = 30.0
+LEASE = 10.0
+"""Seconds for which a process that sends keeps others from it, longer than a batch takes; after a kill the index waits as long."""
 FIRST_PAUSE, LONGEST = 0.25, 60.0
 LINGER = 0.02
 AT_CLOSING = 5.0
@@ -199,6 +201,9 @@ class Feed:
         self._wake.set()
         thread.join(AT_CLOSING)
         self._stopped = True
+        with suppress(RecollectxError), self._database.write() as conn:
+            held = and_(DeliveryRow.name == self.name, DeliveryRow.holder == self._holder)
+            conn.execute(update(DeliveryRow).where(held).values(holder=None, until=None))
 
     def _run(self) -> None:
         while not self._stopped:
