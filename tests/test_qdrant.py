@@ -147,6 +147,12 @@ class TestFolder:
         one.close()
         QdrantBackend(f"qdrant://{tmp_path}/held", "claims", dimension=4).close()
 
+    def test_one_that_is_refused_leaves_the_folder_free(self, tmp_path):
+        QdrantBackend(str(tmp_path / "held"), "claims", dimension=4).close()
+        with pytest.raises(DimensionError, match="holds 4-d vectors"):
+            QdrantBackend(str(tmp_path / "held"), "claims", dimension=5)
+        QdrantBackend(str(tmp_path / "held"), "claims", dimension=4).close()
+
     def test_where_it_lives(self, tmp_path):
         folder = QdrantBackend(str(tmp_path / "held"), "claims", dimension=4)
         assert folder.placement == "remote"
