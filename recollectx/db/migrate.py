@@ -18,7 +18,7 @@ from recollectx.errors import DatabaseTooNew
 if TYPE_CHECKING:
     from alembic.config import Config
 
-HEAD = "0007"
+HEAD = "0008"
 VERSION_TABLE = "recollectx_alembic_version"
 
 # Before others can map classes of their own on Base.
