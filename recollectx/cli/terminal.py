@@ -46,9 +46,10 @@ class Terminal:
 
     @property
     def file(self) -> Path | None:
-        """The file of the memory, whether it is there or not; None for `:memory:`."""
-        name = resolve_url(self.target).database
-        return None if name in (None, MEMORY) else Path(str(name))
+        """The file of the memory, whether it is there or not; None for `:memory:` and for a server."""
+        url = resolve_url(self.target)
+        kept = url.get_backend_name() == "sqlite" and url.database != MEMORY
+        return Path(str(url.database)) if kept else None
 
     def open(self, *, create: bool = False, embedder: str | None = "auto") -> Memory:
         """The memory of this run. Raises NotFound if there is none yet, unless `create`."""
