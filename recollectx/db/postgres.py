@@ -76,7 +76,8 @@ class Postgres(Database):
             pool_timeout=self.busy_seconds,
             pool_reset_on_return=None,
         )
-        event.listen(engine, "connect", self._configure)
+        # Before SQLAlchemy asks for anything: of a database without UTF-8 the answers would be bytes.
+        event.listen(engine, "connect", self._configure, insert=True)
         return engine
 
     def _configure(self, raw: Any, _record: object) -> None:
