@@ -4,7 +4,7 @@ import hashlib
 from itertools import count
 
 import pytest
-from conftest import Clock, event, fact, home
+from conftest import Clock, event, fact, home, scratch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -14,7 +14,7 @@ from recollectx.errors import InvalidClaim, NotFound, ScopeError
 from recollectx.policies import MinConfidence
 
 RULES = [LogOdds(), PropagationConfig()]
-WORLDS = {str(rule): Memory.open(":memory:", rule=rule) for rule in RULES}
+WORLDS = {str(rule): Memory.open(scratch(), rule=rule) for rule in RULES}
 fresh_names = count()
 
 

@@ -67,7 +67,7 @@ def upgrade(database: Database) -> None:
         known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
         if found is not None and found not in known:
             raise DatabaseTooNew(
-                f"{database.url.database} is at version {found}, this recollectx knows up to {HEAD}; "
+                f"{database.place} is at version {found}, this recollectx knows up to {HEAD}; "
                 "upgrade recollectx to open it"
             )
         command.upgrade(config, "head")
