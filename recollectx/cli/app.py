@@ -10,6 +10,7 @@ from recollectx.cli.correcting import correct, restore, retract, supersede, trus
 from recollectx.cli.demo import demo
 from recollectx.cli.doctor import doctor
 from recollectx.cli.doubting import calibration, confirm, disputes, impact, resolve, what_if
+from recollectx.cli.feeding import reindex
 from recollectx.cli.ingest import ingest
 from recollectx.cli.past import diff, snapshot, timeline
 from recollectx.cli.reading import explain, history, list_, recall
@@ -57,6 +58,7 @@ for command in (
     calibration,
     traces,
     reembed,
+    reindex,
     doctor,
     demo,
 ):

@@ -104,7 +104,7 @@ class MemoryStore(Spellings):
             upgrade(self.database)
             move_in(self.database, clock)
             backend = _backend_of(vectors)
-            self._backend = backend
+            self.backend = backend
             embedder = _embedder_of(backend, embedder)
             self.embedding = None
             if embedder is not None:
@@ -214,8 +214,8 @@ class MemoryStore(Spellings):
             self.retriever.clear()
             try:
                 for scope, ids in writer.erased_from.items():
-                    if self._backend is not None and self.feed is None:
-                        self._backend.delete_ids(scope, ids)
+                    if self.backend is not None and self.feed is None:
+                        self.backend.delete_ids(scope, ids)
             except BackendError as error:
                 log.warning("the vector index still holds what was erased: %s", error)
                 done = False
