@@ -74,6 +74,15 @@ class LeastIndex(VectorBackend):
         return {id: self.held[scope, id].copy() for id in ids if (scope, id) in self.held}
 
 
+class NoZeros(LeastIndex):
+    zeros = False
+
+
+class TestNoZeros(VectorBackendContract):
+    def fresh(self):
+        return NoZeros(self.dimension)
+
+
 class TestExactIndex(VectorBackendContract):
     def fresh(self):
         return ExactIndex(self.dimension)

@@ -14,7 +14,8 @@ from rich.text import Text
 from recollectx.cli.progress import progress_told
 from recollectx.cli.render import plain
 from recollectx.cli.terminal import Command, Terminal
-from recollectx.memory import default_embedder
+from recollectx.opening import chosen_embedder
+from recollectx.storage.vector.named import EXACT
 from recollectx.upkeep.doctor import Repaired, examine, finish_erasure, repair
 from recollectx.upkeep.findings import Examined, Finding
 
@@ -29,19 +30,30 @@ def doctor(ctx: click.Context, mending: bool) -> None:
     not mended.
     """
     terminal = ctx.ensure_object(Terminal)
-    vectors = None
     repaired = None
+    given = _given(terminal, mending=mending)
     if mending:
         with progress_told(terminal, "mending") as progress:
-            embedder = default_embedder()
-            repaired = repair(terminal.target, vectors=vectors, embedder=embedder, progress=progress)
+            repaired = repair(terminal.target, **given, progress=progress)
         found = repaired.after
     else:
-        found = examine(terminal.target, vectors=vectors)
+        found = examine(terminal.target, **given)
         if found.well and found.holds.get("pending"):
             found = finish_erasure(found)
     terminal.show(_document(found, repaired), _drawn(found, repaired))
     ctx.exit(0 if found.well else 1)
+
+
+def _given(terminal: Terminal, *, mending: bool) -> dict[str, Any]:
+    """The index and the embedder of this run; the latter only where it is needed, as making one takes a while."""
+    named, chosen = terminal.settings["vectors"], terminal.settings["embedder"]
+    vectors = None if named in (None, EXACT) else named
+    embedder = chosen_embedder(chosen, vectors) if mending or vectors is not None else None
+    return {
+        "vectors": vectors,
+        "vectors_api_key": terminal.settings["vectors_api_key"],
+        "embedder": embedder,
+    }
 
 
 def _document(found: Examined, repaired: Repaired | None) -> dict[str, Any]:

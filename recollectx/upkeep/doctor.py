@@ -23,11 +23,12 @@ from recollectx.db.engine import MEMORY, Database, resolve_url
 from recollectx.db.migrate import HEAD, version
 from recollectx.db.tables import ClaimRow, EdgeRow, RevisionRow
 from recollectx.edges import Relation
-from recollectx.embeddings import EmbedderLike, embedder_from
-from recollectx.errors import InvalidSetting, NotFound, RecollectxError, StorageError
+from recollectx.embeddings.base import Embedder
+from recollectx.errors import InvalidSetting, NotFound, RecollectxError
 from recollectx.storage.feeding import Feed
 from recollectx.storage.memory_store import MemoryStore
 from recollectx.storage.vector.base import VectorBackend
+from recollectx.storage.vector.named import EXACT, backend_from
 from recollectx.storage.vector.text import TextProtocol, is_text_backend
 from recollectx.upkeep.checks import content_findings, file_findings
 from recollectx.upkeep.findings import Examined, Finding
@@ -38,7 +39,7 @@ from recollectx.upkeep.reindexing import PATIENCE, Progress
 ROUNDS = 3
 """How often what is mended is looked at again: one thing put right may bring another to light."""
 
-Index = VectorBackend | TextProtocol | None
+Index = VectorBackend | TextProtocol | str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +52,16 @@ class Repaired:
     after: Examined
 
 
-def examine(target: str | os.PathLike[str] | URL, *, vectors: Index = None) -> Examined:
+def examine(
+    target: str | os.PathLike[str] | URL,
+    *,
+    vectors: Index = None,
+    vectors_api_key: str | None = None,
+    embedder: Embedder | None = None,
+) -> Examined:
     """What is found in the memory at a path or URL, and in its vector index; nothing is changed.
 
+    vectors, vectors_api_key, embedder: as MemoryStore takes them.
     Raises NotFound if there is no such file, StorageError if a server cannot be asked.
     """
     url = resolve_url(target)
@@ -71,7 +79,7 @@ def examine(target: str | os.PathLike[str] | URL, *, vectors: Index = None) -> E
     except DBAPIError as error:
         findings.append(Finding("readable", False, str(error.orig)))
     if vectors is not None:
-        findings += _of_index(url, vectors, findings)
+        findings += _of_index(url, vectors, findings, embedder=embedder, api_key=vectors_api_key)
     if path is not None:
         # Measured last: what is in the log is copied to the file when the last reader goes.
         holds |= _sizes(path, holds)
@@ -82,25 +90,27 @@ def repair(
     target: str | os.PathLike[str] | URL,
     *,
     vectors: Index = None,
-    embedder: EmbedderLike = None,
+    vectors_api_key: str | None = None,
+    embedder: Embedder | None = None,
     progress: Progress = lambda done, total: None,
     patience: float = PATIENCE,
 ) -> Repaired:
     """Mend what `examine` finds, as far as it can be, and finish a pending erasure.
 
-    embedder: makes vectors that are missing.  patience: how many seconds an index may take nothing.
+    vectors, vectors_api_key: as MemoryStore takes them.  embedder: makes vectors that are missing.  patience: how many seconds an index may take nothing.
     """
-    before = after = examine(target, vectors=vectors)
+    given: Any = {"vectors": vectors, "vectors_api_key": vectors_api_key, "embedder": embedder}
+    before = after = examine(target, **given)
     total = Mended()
     for _ in range(ROUNDS):
         known = after.wrong
         try:
-            with closing(MemoryStore(target, vectors, embedder=embedder_from(embedder))) as store:
+            with closing(MemoryStore(target, **given)) as store:
                 outcome = mend(store, known, progress=progress, patience=patience)
         except (RecollectxError, DBAPIError) as error:
             outcome = Mended(failed=[f"it cannot be opened to be mended: {error}"])
         total = Mended(total.done + outcome.done, outcome.failed)
-        after = examine(target, vectors=vectors)
+        after = examine(target, **given)
         if after.well or after.wrong == known:
             break
     gone = set(before.wrong) - set(after.wrong)
@@ -163,19 +173,47 @@ def _server(url: URL) -> Iterator[Connection]:
         database.close()
 
 
-def _of_index(url: URL, vectors: Any, findings: list[Finding]) -> list[Finding]:
+def _of_index(
+    url: URL, vectors: Any, findings: list[Finding], *, embedder: Embedder | None, api_key: str | None
+) -> list[Finding]:
     if is_text_backend(vectors):
         return [Finding("index", True, "embeds on its own side; what it holds cannot be listed")]
-    if not isinstance(vectors, VectorBackend):
-        raise InvalidSetting(f"{vectors!r} is no vector index; see recollectx.storage.vector")
     asked = {"integrity", "journal mode", "schema", "readable"}
     if any(not each.ok for each in findings if each.check in asked):
         return [Finding("index", True, "not looked at before the database can be read as it should")]
+    try:
+        with _index(url, vectors, embedder, api_key) as backend:
+            return [] if backend is None else _compared(url, backend)
+    except RecollectxError as error:
+        return [Finding("index", False, str(error))]
+
+
+@contextmanager
+def _index(
+    url: URL, vectors: Any, embedder: Embedder | None, api_key: str | None
+) -> Iterator[VectorBackend | None]:
+    """The index that is meant; one that is made from its name is closed at the end."""
+    if not isinstance(vectors, str):
+        yield vectors
+        return
+    if vectors == EXACT:
+        yield None
+        return
+    if embedder is None:
+        raise InvalidSetting("no embedder is configured that tells how long the vectors of the index are")
+    address = url.render_as_string(hide_password=False)
+    backend = backend_from(vectors, embedder=embedder, database=address, api_key=api_key)
+    try:
+        yield backend
+    finally:
+        if backend is not None:
+            backend.close()
+
+
+def _compared(url: URL, backend: VectorBackend) -> list[Finding]:
     database = Database.open(url)
     try:
-        return list(index_findings(database, Feed(database, vectors, _refuse)))
-    except StorageError as error:
-        return [Finding("index", False, str(error))]
+        return list(index_findings(database, Feed(database, backend, _refuse)))
     finally:
         database.close()
 

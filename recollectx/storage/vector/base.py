@@ -11,7 +11,7 @@ import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from numpy.typing import ArrayLike
 
@@ -20,6 +20,7 @@ from recollectx.errors import BackendError, DimensionError, InvalidQuery, Invali
 from recollectx.storage.vector.checking import Vectors, check_k, check_text, checked_ids, unit_rows
 
 GLOBAL = "global"
+Placement: TypeAlias = Literal["process", "remote", "database"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +41,19 @@ class VectorBackend:
     embedder: embeds the texts of the text methods; None if only vectors are given.  dimension: length of the vectors.
     """
 
-    placement: ClassVar[Literal["process", "remote", "database"]] = "process"
+    placement: Placement = "process"
     """Where the vectors are: "process" is filled from the database when it is read, "remote" is fed from the log of
     changes, "database" stands beside the claims and is written in their transaction."""
 
     most: ClassVar[int | None] = None
     """The greatest `k` that one search can give; None: any."""
+
+    zeros: ClassVar[bool] = True
+    """Whether it holds vectors that are all zeros, near everything by 0; else such a vector takes its id out of the
+    index, and nothing is near it."""
+
+    _secret: str | None = None
+    """A key that no error may show."""
 
     def __init__(self, dimension: int, embedder: Embedder | None = None) -> None:
         if isinstance(dimension, bool) or not isinstance(dimension, int) or dimension < 1:
@@ -159,6 +167,8 @@ class VectorBackend:
         if self.most is not None and k > self.most:
             raise InvalidQuery(f"{type(self).__name__} gives at most {self.most} a search, got k={k}")
         unit = unit_rows([vector], (1, self.dimension), InvalidQuery)[0]
+        if not (self.zeros or unit.any()):
+            return []
         with self._step():
             return self._search(scope, unit, k)
 
@@ -245,9 +255,16 @@ class VectorBackend:
         except RecollectxError:
             raise
         except Exception as error:
-            raise BackendError(f"{type(self).__name__} failed: {type(error).__name__}: {error}") from error
+            told = f"{type(self).__name__} failed: {type(error).__name__}: {error}"
+            if self._secret and self._secret in f"{told}{error!r}":
+                raise BackendError(told.replace(self._secret, "***")) from None
+            raise BackendError(told) from error
 
     def _put(self, scope: str, ids: Sequence[str], unit: Vectors) -> None:
+        if not self.zeros:
+            some = [bool(row.any()) for row in unit]
+            self._forget(scope, [id for id, held in zip(ids, some, strict=True) if not held])
+            ids, unit = [id for id, held in zip(ids, some, strict=True) if held], unit[some]
         if not ids:
             return
         if self.placement != "process":
@@ -277,9 +294,9 @@ class VectorBackend:
         if not keys:
             self._keys.pop(scope, None)
 
-    def _embedded(self, text: str) -> Vectors:
+    def _embedded(self, *texts: str) -> Vectors:
         if self.embedder is None:
             raise InvalidSetting(
                 f"{type(self).__name__} was made without an embedder; use the vector methods"
             )
-        return self.embedder.embed([text])
+        return self.embedder.embed(texts)
