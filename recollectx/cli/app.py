@@ -13,6 +13,7 @@ from recollectx.cli.doctor import doctor
 from recollectx.cli.doubting import calibration, confirm, disputes, impact, resolve, what_if
 from recollectx.cli.feeding import reindex
 from recollectx.cli.ingest import ingest
+from recollectx.cli.moving import migrate
 from recollectx.cli.past import diff, snapshot, timeline
 from recollectx.cli.reading import explain, history, list_, recall
 from recollectx.cli.reembedding import reembed
@@ -60,6 +61,7 @@ for command in (
     traces,
     reembed,
     reindex,
+    migrate,
     config,
     doctor,
     demo,
