@@ -14,9 +14,7 @@ import threading
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Collectionfrom dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,7 +25,7 @@ from recollectx.db.engine import Database
 from recollectx.db.statements import fetch
 from recollectx.db.tables import ChangeRow, ClaimRow, DeliveryRow, RevisionRow, TextRow, VectorRow
 from recollectx.embeddings.base import Vectors
-from recollectx.errors import BackendError, InvalidSetting, RecollectxError
+from recollectx.errors import BackendError, DatabaseBusy, InvalidSetting, RecollectxError
 from recollectx.storage.embedding import Apply
 from recollectx.storage.reading import MODEL, Reader
 from recollectx.storage.vector.base import VectorBackend
@@ -81,6 +79,11 @@ NOW = (
     .join(TextRow, TextRow.pk == RevisionRow.text, isouter=True)
     .join(VectorRow, VectorRow.text == TextRow.pk, isouter=True)
     .where(ClaimRow.pk.in_(bindparam("keys", expanding=True)))
+)
+
+
+_OF_SCOPE = select(ClaimRow.pk).where(
+    ClaimRow.id.in_(bindparam("keys", expanding=True)), ClaimRow.scope == bindparam("scope")
 )
 
 
@@ -328,7 +331,7 @@ class Feed:
         if any(each != own for each in known):
             raise InvalidSetting(
                 f"the index {self.name} is fed by another memory; give this one an index of its own, "
-                "or run `recollectx reindex` to take it over"
+                "or run `recollectx reindex --take-over` to empty it and take it over"
             )
         if not known:
             mark = np.zeros((1, self.backend.dimension), np.float32)
@@ -351,18 +354,73 @@ class Feed:
                 known = Reader(conn).setting(MEMORY_ID)
         return str((known or {})["id"])
 
+    def foreign(self) -> bool:
+        """Whether what the index holds is not this memory's: another feeds it, or nobody ever fed it."""
+        if self.backend.placement != "remote":
+            return False
+        with self._database.read() as conn:
+            own = (Reader(conn).setting(MEMORY_ID) or {}).get("id")
+        marks = self.backend.ids(OWNER)
+        return any(mark != own for mark in marks) if marks else bool(self.backend.scopes())
+
     def start_over(self) -> None:
-        """Empty the index, whoever fed it, and have it fed from the first change on."""
+        """Empty the index, whoever fed it, and have it fed from the first change on.
+
+        Raises DatabaseBusy while another process feeds it.
+        """
         with self._sending:
-            self._owned, self._seen, self._at = False, 0, 0
             if self.backend.placement == "database":
                 with self._database.write() as conn, self.backend.joined(conn):
                     self.backend.clear()
                     self._keep(conn, 0)
             else:
+                self._wait_for_lease()
                 self.backend.clear()
+                self._at = 0
                 self._keep_place()
+            self._owned, self._seen, self._at = False, 0, 0
             self._waits = True
+
+    def wanted(self, reader: Reader, scope: str, ids: Collection[str]) -> dict[str, Vectors]:
+        """What the index must hold of these ids in a scope; nothing of those that are left out."""
+        pks = [row.pk for row in reader.rows_in(_OF_SCOPE, ids, scope=scope)]
+        return dict(self.as_now(reader, pks).there[scope])
+
+    def mend(self, scope: str, ids: Collection[str]) -> None:
+        """Make the index hold of these ids in a scope what the database holds of them now, and nothing else.
+
+        Raises DatabaseBusy while another process feeds it.
+        """
+        with self._sending:
+            if self.backend.placement == "database":
+                with self._database.write() as conn, self.backend.joined(conn):
+                    self._send(self._mending(conn, scope, ids))
+                return
+            if self.backend.placement == "remote":
+                self._wait_for_lease()
+                self._own()
+            with self._database.read() as conn:
+                batch = self._mending(conn, scope, ids)
+            self._send(batch)
+            if self.backend.placement == "remote":
+                self._keep_place()
+
+    def _mending(self, conn: Connection, scope: str, ids: Collection[str]) -> "_Batch":
+        there = self.wanted(Reader(conn), scope, ids)
+        batch = _Batch(0)
+        if there:
+            batch.there[scope] = there
+        if gone := [id for id in ids if id not in there]:
+            batch.gone[scope] = gone
+        return batch
+
+    def _wait_for_lease(self) -> None:
+        """Be the process that sends, once no other does."""
+        until = time.monotonic() + LEASE
+        while not self._take_lease():
+            if time.monotonic() >= until:
+                raise DatabaseBusy(f"another process is feeding {self.name}; try again when it is done")
+            time.sleep(0.1)
 
     # What is remembered
 
