@@ -67,7 +67,7 @@ class TestUrls:
 
     def test_no_error_tells_the_password(self):
         nowhere = f"postgresql://ana:{SECRET}@127.0.0.1:1/memory?password={SECRET}&connect_timeout=2"
-        with pytest.raises(StorageError, match="postgresql://127.0.0.1:1/memory") as caught:
+        with pytest.raises(StorageError, match=r"postgresql://127\.0\.0\.1:1/memory") as caught:
             Memory.open(nowhere)
         seen, told = caught.value, []
         while seen is not None:

@@ -7,7 +7,7 @@ mean.
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, ClassVar
 
 from sqlalchemy import Connection, Engine
@@ -32,6 +32,8 @@ class Database:
 
     backend: ClassVar[str]
     in_memory: bool = False
+    idle: ClassVar[int] = 0
+    """How many connections stay with us for reading, as taking one from the pool takes as long as a small read."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -62,6 +64,7 @@ class Database:
         self._pid = os.getpid()
         self._now: Connection | None = None
         self._kept: Connection | None = None
+        self._idle: list[Connection] = []
 
     # What a server writes.
 
@@ -109,6 +112,8 @@ class Database:
                 self._kept.close()
                 self._kept = None
             self._writing.release()
+        while self._idle:
+            self._idle.pop().close()
         self.engine.dispose()
 
     @contextmanager
@@ -120,13 +125,18 @@ class Database:
                 yield self._now
                 return
             conn = self._begun(writing=False)
+            well = False
             try:
                 yield conn
+                well = True
             finally:
                 try:
                     self._end(conn, keep=False)
+                except BaseException:
+                    well = False
+                    raise
                 finally:
-                    conn.close()
+                    self._let_go(conn, well=well)
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
@@ -159,11 +169,21 @@ class Database:
     def _taken(self, *, writing: bool) -> Connection:
         """A connection for reading; for writing the one that is kept, as taking one takes as long as a small write;
         within a write another, which finds the lock taken."""
+        if not writing:
+            with suppress(IndexError):
+                return self._idle.pop()
         if not writing or self.in_memory or self._now is not None:
             return self.engine.connect()
         if self._kept is None:
             self._kept = self.engine.connect()
         return self._kept
+
+    def _let_go(self, conn: Connection, *, well: bool) -> None:
+        """Keep a connection for the next read, or give it back to the pool."""
+        if well and not self.in_memory and len(self._idle) < self.idle:
+            self._idle.append(conn)
+        else:
+            conn.close()
 
     def _end(self, conn: Connection, *, keep: bool) -> None:
         """End a transaction that was begun here, and the one that SQLAlchemy keeps count of if it was asked anything."""
@@ -202,5 +222,6 @@ class Database:
             )
         self.engine.dispose(close=False)
         self._kept = self._now = None
+        self._idle = []
         self._writing = threading.RLock()
         self._pid = os.getpid()

@@ -273,22 +273,6 @@ class DeliveryRow(Base):
     until: Mapped[int | None] = mapped_column(Big)
 
 
-class DeliveryRow(Base):
-    """How far an index outside has come: n is the last change it took.
-
-    holder: who feeds it, until when. next_at: when it is tried again after `attempts` that failed with `error`.
-    """
-
-    __tablename__ = "rx_deliveries"
-    name: Mapped[str] = mapped_column(Text, primary_key=True)
-    n: Mapped[int] = mapped_column(Big)
-    attempts: Mapped[int] = mapped_column(Integer)
-    next_at: Mapped[int | None] = mapped_column(Big)
-    error: Mapped[str | None] = mapped_column(Text)
-    holder: Mapped[str | None] = mapped_column(Text)
-    until: Mapped[int | None] = mapped_column(Big)
-
-
 class SettingRow(Versioned, Base):
     """A setting kept with the data; value is JSON."""
 

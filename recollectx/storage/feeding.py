@@ -14,7 +14,9 @@ import threading
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Collectionfrom dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
