@@ -27,13 +27,13 @@ COLLECTION = "claims"
 
 
 @pytest.fixture
-def server():
+def service():
     with QdrantServer() as running:
         yield running
 
 
-def opened(path, server, **more) -> Memory:
-    index = QdrantBackend(server.url, COLLECTION, dimension=WIDTH, timeout=5)
+def opened(path, service, **more) -> Memory:
+    index = QdrantBackend(service.url, COLLECTION, dimension=WIDTH, timeout=5)
     return Memory.open(path, vectors=index, embedder=HashEmbedder(WIDTH), **more)
 
 
@@ -52,9 +52,9 @@ def held(memory: Memory) -> dict[str, set[str]]:
     return found
 
 
-def agrees(memory: Memory, server: QdrantServer) -> None:
+def agrees(memory: Memory, service: QdrantServer) -> None:
     """Assert that the index holds exactly the vectors of the database."""
-    index = QdrantBackend(server.url, COLLECTION, dimension=WIDTH)
+    index = QdrantBackend(service.url, COLLECTION, dimension=WIDTH)
     own = held(memory)
     assert {scope: set(index.ids(scope)) for scope in index.scopes() if scope != OWNER} == own
     model = HashEmbedder(WIDTH)
@@ -68,11 +68,11 @@ def hits(memory: Memory, text: str, **filters) -> list[tuple[str, float]]:
     return [(hit.claim.text, round(hit.score, 4)) for hit in memory.recall(text, **filters)]
 
 
-def test_what_is_written_arrives_and_is_found_as_by_an_exact_index(path, server, tmp_path, clock):
+def test_what_is_written_arrives_and_is_found_as_by_an_exact_index(path, service, tmp_path, clock):
     chance = random.Random(3)
     claims = [said(chance) for _ in range(150)]
     with (
-        opened(path, server, clock=clock) as memory,
+        opened(path, service, clock=clock) as memory,
         Memory.open(tmp_path / "exact.db", embedder=HashEmbedder(WIDTH), clock=Clock()) as exact,
     ):
         for each in (memory, exact):
@@ -86,15 +86,15 @@ def test_what_is_written_arrives_and_is_found_as_by_an_exact_index(path, server,
             early == [hits(memory, text) for text in questions] == [hits(exact, text) for text in questions]
         )
         assert memory.storage.feed.lag().changes == 0
-        agrees(memory, server)
+        agrees(memory, service)
 
 
-def test_a_server_that_is_away_costs_no_write_and_no_hit(path, server):
+def test_a_server_that_is_away_costs_no_write_and_no_hit(path, service):
     chance = random.Random(4)
-    with opened(path, server) as memory:
+    with opened(path, service) as memory:
         memory.store_many([said(chance) for _ in range(20)])
         assert memory.settle(10)
-        server.stop()
+        service.stop()
         late = [said(chance) for _ in range(20)]
         began = time.monotonic()
         assert all(result.claim_id for result in memory.store_many(late))
@@ -103,14 +103,14 @@ def test_a_server_that_is_away_costs_no_write_and_no_hit(path, server):
         assert not memory.settle(0.3)
         lag = memory.storage.feed.lag()
         assert (lag.changes, lag.attempts > 0, lag.error != "") == (20, True, True)
-        server.start()
+        service.start()
         assert memory.settle(20)
-        agrees(memory, server)
+        agrees(memory, service)
 
 
 def test_faults_by_chance_and_restarts_end_in_agreement(path):
     chance = random.Random(5)
-    with QdrantServer(failing=0.3, seed=11) as server, opened(path, server) as memory:
+    with QdrantServer(failing=0.3, seed=11) as service, opened(path, service) as memory:
         there, gone = [], []
         for turn in range(120):
             what = chance.random()
@@ -125,44 +125,44 @@ def test_faults_by_chance_and_restarts_end_in_agreement(path):
                 memory.forget(chance.choice(there))
             memory.recall(said(chance, 3).text)
             if turn % 40 == 20:
-                server.stop()
+                service.stop()
             if turn % 40 == 30:
-                server.start()
-        server.failing = 0
+                service.start()
+        service.failing = 0
         assert memory.settle(30)
-        agrees(memory, server)
-        index = QdrantBackend(server.url, COLLECTION, dimension=WIDTH)
+        agrees(memory, service)
+        index = QdrantBackend(service.url, COLLECTION, dimension=WIDTH)
         assert not set(gone) & set(index.ids("global"))
         assert set(there) == set(index.ids("global"))
 
 
-def test_what_one_process_left_the_next_one_sends(path, server):
+def test_what_one_process_left_the_next_one_sends(path, service):
     chance = random.Random(6)
-    with opened(path, server) as memory:
-        server.stop()
+    with opened(path, service) as memory:
+        service.stop()
         memory.store_many([said(chance) for _ in range(30)])
-    server.start()
-    with opened(path, server) as memory:
+    service.start()
+    with opened(path, service) as memory:
         memory.recall("badko")
         assert memory.settle(10)
-        agrees(memory, server)
+        agrees(memory, service)
 
 
-def test_an_erasure_is_pending_until_the_index_has_dropped_the_claim(path, server):
+def test_an_erasure_is_pending_until_the_index_has_dropped_the_claim(path, service):
     chance = random.Random(7)
-    with opened(path, server) as memory:
+    with opened(path, service) as memory:
         claim = memory.store(said(chance)).claim_id
         assert memory.settle(10)
-        server.stop()
+        service.stop()
         assert memory.erase(claim).pending
-        server.start()
+        service.start()
         assert memory.settle(10)
-        assert QdrantBackend(server.url, COLLECTION, dimension=WIDTH).ids("global") == []
+        assert QdrantBackend(service.url, COLLECTION, dimension=WIDTH).ids("global") == []
 
 
-def test_an_index_that_lies_is_not_believed(path, server):
+def test_an_index_that_lies_is_not_believed(path, service):
     chance = random.Random(8)
-    with opened(path, server) as memory, opened(path, server, scope="next door") as other:
+    with opened(path, service) as memory, opened(path, service, scope="next door") as other:
         kept, forgotten, erased = (memory.store(said(chance)).claim_id for _ in range(3))
         foreign = other.store(said(chance)).claim_id
         memory.forget(forgotten)
@@ -171,30 +171,30 @@ def test_an_index_that_lies_is_not_believed(path, server):
         question = memory.get(kept).text
         vector = HashEmbedder(WIDTH).embed([question])
         ghosts = [forgotten, erased, foreign, "never was"]
-        QdrantBackend(server.url, COLLECTION, dimension=WIDTH).upsert_vectors(
+        QdrantBackend(service.url, COLLECTION, dimension=WIDTH).upsert_vectors(
             "global", ghosts, np.repeat(vector, len(ghosts), axis=0)
         )
         assert [hit.claim.id for hit in memory.recall(question)] == [kept]
         assert [hit.claim.id for hit in other.recall(question)] == [foreign]
 
 
-def test_the_past_is_answered_from_the_database_alone(path, server, clock):
+def test_the_past_is_answered_from_the_database_alone(path, service, clock):
     chance = random.Random(9)
-    with opened(path, server, clock=clock) as memory:
+    with opened(path, service, clock=clock) as memory:
         claims = [memory.store(said(chance)).claim_id for _ in range(10)]
         assert memory.settle(10)
         then, before = clock.now, hits(memory, "badko lired")
         memory.erase(memory.store(said(chance)).claim_id)
         memory.update(claims[0], object="badko lired")
         assert memory.settle(10)
-        asked = len(server.asked)
+        asked = len(service.asked)
         assert hits(memory, "badko lired", as_of=then) == before
-        assert len(server.asked) == asked
+        assert len(service.asked) == asked
 
 
-def test_another_memorys_index_is_neither_fed_nor_spoilt(path, tmp_path, server):
+def test_another_memorys_index_is_neither_fed_nor_spoilt(path, tmp_path, service):
     chance = random.Random(10)
-    with opened(path, server) as memory, opened(tmp_path / "other.db", server) as other:
+    with opened(path, service) as memory, opened(tmp_path / "other.db", service) as other:
         memory.store_many([said(chance) for _ in range(5)])
         assert memory.settle(10)
         mine = said(chance)
@@ -202,27 +202,27 @@ def test_another_memorys_index_is_neither_fed_nor_spoilt(path, tmp_path, server)
         assert not other.settle(0.5)
         assert "fed by another memory" in other.storage.feed.lag().error
         assert other.recall(mine.text).hits[0].parts.cosine == pytest.approx(1, abs=1e-3)
-        agrees(memory, server)
+        agrees(memory, service)
         other.storage.feed.start_over()
         assert other.settle(10)
-        agrees(other, server)
+        agrees(other, service)
 
 
-def test_another_model_empties_the_index_and_fills_it_again(path, server):
+def test_another_model_empties_the_index_and_fills_it_again(path, service):
     chance = random.Random(12)
 
     class Turned(HashEmbedder):
         def _embed(self, texts):
             return super()._embed([text[::-1] for text in texts])
 
-    with opened(path, server) as memory:
+    with opened(path, service) as memory:
         memory.store_many([said(chance) for _ in range(8)])
         assert memory.settle(10)
         model = Turned(WIDTH)
         anew = Embedding(memory.storage.database, model, memory.storage.apply)
         anew.start_over()
         assert memory.settle(10)
-        index = QdrantBackend(server.url, COLLECTION, dimension=WIDTH)
+        index = QdrantBackend(service.url, COLLECTION, dimension=WIDTH)
         assert index.ids("global") == []
         anew.embed_waiting()
         assert memory.settle(10)
@@ -232,17 +232,17 @@ def test_another_model_empties_the_index_and_fills_it_again(path, server):
             assert float(vector @ model.embed([memory.get(id).text])[0]) > 0.999
 
 
-def test_vectors_of_another_length_are_refused_by_name(path, server):
+def test_vectors_of_another_length_are_refused_by_name(path, service):
     with Memory.open(path, embedder=HashEmbedder(64)) as memory:
         memory.store(SemanticClaim.from_text("the kettle is blue"))
-    with opened(path, server) as memory:
+    with opened(path, service) as memory:
         assert not memory.storage.feed.catch_up()
         assert "64-d" in memory.storage.feed.lag().error
 
 
-def test_two_openers_take_turns_and_nothing_is_lost(path, server):
+def test_two_openers_take_turns_and_nothing_is_lost(path, service):
     chance = random.Random(13)
-    with opened(path, server) as one, opened(path, server) as two:
+    with opened(path, service) as one, opened(path, service) as two:
         work = [[said(chance) for _ in range(40)] for _ in (one, two)]
         threads = [
             threading.Thread(target=lambda m=m, claims=claims: [m.store(claim) for claim in claims])
@@ -254,18 +254,18 @@ def test_two_openers_take_turns_and_nothing_is_lost(path, server):
             thread.join()
         assert one.settle(20)
         assert two.settle(20)
-        agrees(one, server)
+        agrees(one, service)
 
 
 def test_a_large_scope_is_answered_nearly_as_by_an_exact_index_and_a_filter_starves_nobody(
-    path, server, tmp_path
+    path, service, tmp_path
 ):
     chance = random.Random(14)
     claims = [
         said(chance, category="goals" if n % 100 == 0 else None, created_at=START + n) for n in range(2_500)
     ]
     with (
-        opened(path, server) as memory,
+        opened(path, service) as memory,
         Memory.open(tmp_path / "exact.db", embedder=HashEmbedder(WIDTH)) as exact,
     ):
         for each in (memory, exact):

@@ -1,7 +1,7 @@
 """A memory behind HTTP: one store, a scope for each team, on whatever database and index the configuration names.
 
-RECOLLECTX_DB=team.db python examples/service.py
-RECOLLECTX_DB=postgresql://… RECOLLECTX_VECTORS=qdrant://host:6333/claims python examples/service.py
+RECOLLECTX_DB=team.db python examples/service/app.py
+RECOLLECTX_DB=postgresql://… RECOLLECTX_VECTORS=qdrant://host:6333/claims python examples/service/app.py
 
 curl -X POST localhost:8765/kitchen/claims -d '{"text": "The oven runs hot.", "source": "Mara"}'
 curl 'localhost:8765/kitchen/recall?q=oven'
