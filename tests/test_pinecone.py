@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pinecone import Pinecone
-from pinecone.errors.exceptions import PineconeError
+from pinecone.exceptions import PineconeException
 from pinecone_server import DELETE, UPSERT, UPSERT_BYTES, PineconeServer
 
 from recollectx.errors import BackendError, DimensionError, InvalidClaim, InvalidQuery, InvalidSetting
@@ -217,7 +217,7 @@ class TestLimits(Served):
     def test_the_server_we_test_with_refuses_what_is_documented(self, call, given):
         with (
             Pinecone(api_key=KEY).Index(host=self.server.url) as plain,
-            pytest.raises(PineconeError, match=r"\[4|Metadata value must be"),
+            pytest.raises(PineconeException, match=r"\[4|Metadata value must be"),
         ):
             getattr(plain, call)(**given)
         assert not self.server.held

@@ -219,8 +219,8 @@ class PineconeBackend(VectorBackend):
             try:
                 self._index.delete(namespace=place, **which)
             except Exception as error:
-                # The names of the status in clients 10 and 8; a namespace that nothing was written to is not found.
-                if NOT_FOUND in (getattr(error, "status_code", None), getattr(error, "status", None)):
+                # So the service calls a namespace that nothing was written to.
+                if getattr(error, "status_code", None) == NOT_FOUND:
                     raise _NoNamespace from error
                 raise
 
