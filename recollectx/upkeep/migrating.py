@@ -24,6 +24,7 @@ from recollectx.storage.memory_store import MemoryStore
 from recollectx.storage.vector.base import VectorBackend
 from recollectx.storage.vector.text import TextProtocol
 from recollectx.upkeep.copying import (
+    BATCH,
     Origin,
     begin,
     copied_of,
@@ -63,19 +64,21 @@ def migrate(
     vectors_api_key: str | None = None,
     embedder: Embedder | None = None,
     restart: bool = False,
+    batch: int = BATCH,
     progress: Progress = lambda done, total: None,
 ) -> Migrated:
     """Move the memory at `source` to the database at `target`, which must be empty or half-way there.
 
     vectors, vectors_api_key, embedder: the index that the memory has there, as MemoryStore takes it; it is fed, from
-    where it was if it is the one that the memory has here.  restart: delete what an unfinished call left and begin anew.
+    where it was if it is the one that the memory has here.  restart: delete what an unfinished call left and begin anew.  batch: how many
+    rows are in memory, and in one transaction, at once.
     Raises InvalidSetting for a target that holds something else, MigrationUnfinished if the source was written to since
     it began, InvalidClaim for texts that the target cannot hold, StorageError if what is there is not the same.
     """
     with closing(_opened(source, must_exist=True)) as origin, closing(_opened(target)) as end:
         if origin is end:
             raise InvalidSetting("the memory is there already; name another database to move it to")
-        moved = _move(origin, end, restart=restart, progress=progress)
+        moved = _move(origin, end, restart=restart, batch=batch, progress=progress)
         if vectors is None:
             return moved
         store = MemoryStore(end.url, vectors, vectors_api_key=vectors_api_key, embedder=embedder)
@@ -83,7 +86,7 @@ def migrate(
             return _fed(origin, store, moved, progress)
 
 
-def _move(source: Database, target: Database, *, restart: bool, progress: Progress) -> Migrated:
+def _move(source: Database, target: Database, *, restart: bool, batch: int, progress: Progress) -> Migrated:
     place = shown(source)
     with source.read() as conn:
         if (found := version(conn)) != HEAD:
@@ -96,7 +99,7 @@ def _move(source: Database, target: Database, *, restart: bool, progress: Progre
         counts = {table.name: count_rows(conn, table) for table in tables()}
         count = _Count(2 * sum(counts.values()), progress)
         for table in tables():
-            copy_rows(conn, target, table, count)
+            copy_rows(conn, target, table, progress=count, batch=batch)
         with target.read() as there:
             for table in tables():
                 compare_rows(conn, there, table, copied_of(there, table), count)
