@@ -7,6 +7,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
+import kill_writer
 import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
@@ -67,7 +68,7 @@ class TestUrls:
 
     def test_no_error_tells_the_password(self):
         nowhere = f"postgresql://ana:{SECRET}@127.0.0.1:1/memory?password={SECRET}&connect_timeout=2"
-        with pytest.raises(StorageError, match="postgresql://127.0.0.1:1/memory") as caught:
+        with pytest.raises(StorageError, match=r"postgresql://127\.0\.0\.1:1/memory") as caught:
             Memory.open(nowhere)
         seen, told = caught.value, []
         while seen is not None:
@@ -228,6 +229,12 @@ class TestConnections:
         assert pg.count() == 1
         pg.store(event("after"))
         assert pg.count() == 2
+
+    def test_a_killed_writer_loses_nothing_it_acknowledged(self, url):
+        for seconds in (0.1, 0.3):
+            outcome = kill_writer.kill_once(url, seconds)
+            assert outcome.acknowledged
+            assert not outcome.faults
 
     def test_closing_leaves_no_connection_behind(self, postgres, url):
         with Memory.open(url) as memory:
