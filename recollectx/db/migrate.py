@@ -69,7 +69,7 @@ def upgrade(database: Database) -> None:
         return
     if found == MIGRATING:
         raise MigrationUnfinished(
-            f"not everything has been moved to {database.url.database} yet; run `recollectx migrate --to` once more "
+            f"not everything has been moved to {database.place} yet; run `recollectx migrate --to` once more "
             "on the memory that it comes from"
         )
     from alembic import command
@@ -83,7 +83,7 @@ def upgrade(database: Database) -> None:
         known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
         if found is not None and found not in known:
             raise DatabaseTooNew(
-                f"{database.url.database} is at version {found}, this recollectx knows up to {HEAD}; "
+                f"{database.place} is at version {found}, this recollectx knows up to {HEAD}; "
                 "upgrade recollectx to open it"
             )
         command.upgrade(config, "head")

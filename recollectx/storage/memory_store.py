@@ -165,7 +165,7 @@ class MemoryStore(Spellings):
 
     def _check_open(self) -> None:
         if self._closed:
-            raise StorageError(f"this memory of {self.database.url.database} is closed; open it again")
+            raise StorageError(f"this memory of {self.database.place} is closed; open it again")
 
     def close(self) -> None:
         """Let the file go; a second call does nothing."""

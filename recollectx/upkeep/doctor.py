@@ -22,6 +22,7 @@ from recollectx.claims import CURRENT
 from recollectx.db.engine import MEMORY, Database, resolve_url
 from recollectx.db.migrate import HEAD, version
 from recollectx.db.tables import ClaimRow, EdgeRow, RevisionRow
+from recollectx.db.urls import place_of
 from recollectx.edges import Relation
 from recollectx.embeddings.base import Embedder
 from recollectx.errors import InvalidSetting, NotFound, RecollectxError
@@ -83,7 +84,7 @@ def examine(
     if path is not None:
         # Measured last: what is in the log is copied to the file when the last reader goes.
         holds |= _sizes(path, holds)
-    return Examined(str(path or url.render_as_string(hide_password=True)), tuple(findings), holds)
+    return Examined(str(path or place_of(url)), tuple(findings), holds)
 
 
 def repair(

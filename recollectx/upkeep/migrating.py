@@ -87,7 +87,7 @@ def migrate(
 
 
 def _move(source: Database, target: Database, *, restart: bool, batch: int, progress: Progress) -> Migrated:
-    place = shown(source)
+    place = source.place
     with source.read() as conn:
         if (found := version(conn)) != HEAD:
             told = "holds no memory" if found is None else f"is at version {found}, not {HEAD}; open it once"
@@ -109,7 +109,7 @@ def _move(source: Database, target: Database, *, restart: bool, batch: int, prog
     with target.write() as conn:
         finish(conn)
         set_version(conn, HEAD)
-    return Migrated(place, shown(target), counts, tuple(moments), resumed)
+    return Migrated(place, target.place, counts, tuple(moments), resumed)
 
 
 class _Count:
@@ -135,14 +135,14 @@ def _prepare(target: Database, origin: Origin, *, restart: bool) -> bool:
     if found == MIGRATING and kept is not None:
         if not kept.same_memory(origin):
             raise InvalidSetting(
-                f"{shown(target)} is half-way a copy of another memory, that of {kept.place}; name another database, "
+                f"{target.place} is half-way a copy of another memory, that of {kept.place}; name another database, "
                 "or begin anew with --restart"
             )
         _check_unchanged(kept, origin, target)
         return True
     upgrade(target)
     with target.write() as conn:
-        _check_empty(conn, shown(target))
+        _check_empty(conn, target.place)
         begin(conn, origin)
         set_version(conn, MIGRATING)
     return False
@@ -158,7 +158,7 @@ def _check_unchanged(before: Origin, now: Origin, target: Database) -> None:
     if not before.same_moment(now):
         then, last = (0 if each.last is None else each.last[0] for each in (before, now))
         raise MigrationUnfinished(
-            f"{now.place} was written to since it was moved to {shown(target)}: it was at transaction {then} and is at "
+            f"{now.place} was written to since it was moved to {target.place}: it was at transaction {then} and is at "
             f"{last}; begin anew with --restart, while nobody writes"
         )
 
@@ -170,14 +170,6 @@ def _opened(target: Target, *, must_exist: bool = False) -> Database:
     if must_exist and url.get_backend_name() == "sqlite" and not Path(str(url.database)).is_file():
         raise NotFound(f"there is no memory at {url.database}")
     return Database.open(url)
-
-
-def shown(database: Database) -> str:
-    """Where a database is, without its password."""
-    url = database.url
-    return (
-        str(url.database) if url.get_backend_name() == "sqlite" else url.render_as_string(hide_password=True)
-    )
 
 
 def _fed(
