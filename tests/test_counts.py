@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import fact
 from sqlalchemy import bindparam, select, text
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError
 
 from recollectx import Memory
 from recollectx.db.statements import fetch
@@ -119,7 +119,7 @@ def test_fetch_reads_one_moment(memory):
 
 def test_fetch_fails_as_execute_does(memory):
     broken = select(ClaimRow.pk).where(text("no_such_column = 1"))
-    with memory.storage.database.read() as conn, pytest.raises(OperationalError, match="no_such_column"):
+    with memory.storage.database.read() as conn, pytest.raises(DBAPIError, match="no_such_column"):
         fetch(conn, broken, {})
-    with memory.storage.database.read() as conn, pytest.raises(OperationalError, match="no_such_column"):
+    with memory.storage.database.read() as conn, pytest.raises(DBAPIError, match="no_such_column"):
         conn.execute(broken)

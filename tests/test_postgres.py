@@ -7,6 +7,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
+import kill_writer
 import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
@@ -228,6 +229,12 @@ class TestConnections:
         assert pg.count() == 1
         pg.store(event("after"))
         assert pg.count() == 2
+
+    def test_a_killed_writer_loses_nothing_it_acknowledged(self, url):
+        for seconds in (0.1, 0.3):
+            outcome = kill_writer.kill_once(url, seconds)
+            assert outcome.acknowledged
+            assert not outcome.faults
 
     def test_closing_leaves_no_connection_behind(self, postgres, url):
         with Memory.open(url) as memory:

@@ -719,7 +719,7 @@ def test_one_claim_of_the_past_costs_as_many_statements_however_long_its_history
     assert before[0] <= 5
 
 
-def test_a_confidence_of_the_past_is_one_index_search(memory):
+def test_a_confidence_of_the_past_is_one_index_search(memory, file):
     with memory.storage.reader(NOW) as reader:
         seen = Statements(memory)
         reader.claims([1])

@@ -69,7 +69,7 @@ def upgrade(database: Database) -> None:
         return
     if found == MIGRATING:
         raise MigrationUnfinished(
-            f"not everything has been moved to {database.url.database} yet; run `recollectx migrate --to` once more "
+            f"not everything has been moved to {database.place} yet; run `recollectx migrate --to` once more "
             "on the memory that it comes from"
         )
     from alembic import command

@@ -46,7 +46,8 @@ MEMORY_ID = "memory"
 log = logging.getLogger("recollectx")
 
 _MOVES = or_(
-    ChangeRow.kind.in_(("assert", "revise", "embed", "undo", "erase")),
+    # What is undone of no claim, as trust is, moves no vector.
+    and_(ChangeRow.kind.in_(("assert", "revise", "embed", "undo", "erase")), ChangeRow.claim.is_not(None)),
     and_(ChangeRow.kind == "configure", ChangeRow.detail == MODEL),
 )
 _NEXT = (
@@ -213,10 +214,10 @@ class Feed:
     def _run(self) -> None:
         while not self._stopped:
             self._wake.wait(self._pause())
-            closing = self._closing.is_set()
-            if not closing:
-                time.sleep(LINGER)  # so that what is written in a row goes together
+            self._closing.wait(LINGER)  # so that what is written in a row goes together
             self._wake.clear()
+            # Looked at only now: whoever closes after that wakes it again.
+            closing = self._closing.is_set()
             if closing or time.time() >= self._retry_at:
                 try:
                     self.catch_up()

@@ -69,12 +69,14 @@ def erased(pk: Any) -> Any:
     return exists().where(ClaimRow.pk == pk, ClaimRow.erased.is_not(None))
 
 
+_LIVE = aliased(RevisionRow)
 LIVE_REVISIONS = (
     select(func.count())
-    .select_from(RevisionRow)
-    .where(RevisionRow.claim == ClaimRow.pk, RevisionRow.tx_to.is_(None))
+    .select_from(_LIVE)
+    .where(_LIVE.claim == ClaimRow.pk, _LIVE.tx_to.is_(None))
     .scalar_subquery()
 )
+"""Of a claim: how many revisions are in force."""
 UNDONE = exists().where(ChangeRow.claim == ClaimRow.pk, ChangeRow.kind == KIND)
 ASTRAY = ~exists().where(
     TextRow.pk == RevisionRow.text, TextRow.claim == RevisionRow.claim, TextRow.object != ""

@@ -94,15 +94,22 @@ def added(one: int, other: int) -> int:
     return (one + other) % (1 << 8 * DIGEST)
 
 
-def copy_rows(source: Connection, target: Database, table: Table, progress: Callable[[int], None]) -> Copied:
-    """Copy what is not there yet of a table."""
+def copy_rows(
+    source: Connection,
+    target: Database,
+    table: Table,
+    *,
+    progress: Callable[[int], None],
+    batch: int = BATCH,
+) -> Copied:
+    """Copy what is not there yet of a table, `batch` rows in a transaction."""
     with target.read() as conn:
         copied = copied_of(conn, table)
     if copied.done:
         progress(copied.rows)
         return copied
     progress(copied.rows)
-    for rows in batches(source, table, after=copied.after, most=BATCH):
+    for rows in batches(source, table, after=copied.after, most=batch):
         digest = added(copied.digest, digest_of(rows))
         copied = Copied(key_of(table, rows[-1]), copied.rows + len(rows), digest)
         with target.write() as conn:

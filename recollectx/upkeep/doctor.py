@@ -22,6 +22,7 @@ from recollectx.claims import CURRENT
 from recollectx.db.engine import MEMORY, Database, resolve_url
 from recollectx.db.migrate import HEAD, version
 from recollectx.db.tables import ClaimRow, EdgeRow, RevisionRow
+from recollectx.db.urls import place_of
 from recollectx.edges import Relation
 from recollectx.embeddings.base import Embedder
 from recollectx.errors import InvalidSetting, NotFound, RecollectxError
@@ -83,7 +84,7 @@ def examine(
     if path is not None:
         # Measured last: what is in the log is copied to the file when the last reader goes.
         holds |= _sizes(path, holds)
-    return Examined(str(path or url.render_as_string(hide_password=True)), tuple(findings), holds)
+    return Examined(str(path or place_of(url)), tuple(findings), holds)
 
 
 def repair(
@@ -115,9 +116,17 @@ def repair(
             break
     gone = set(before.wrong) - set(after.wrong)
     total.done += [f"{name}: {told}" for name, told in _BY_OPENING.items() if name in gone]
+    total.failed += [f"{name}: {_BEYOND[name]}" for name in after.wrong if name in _BEYOND]
     return Repaired(before, tuple(total.done), tuple(dict.fromkeys(total.failed)), after)
 
 
+_BEYOND = {
+    "readable": "a table is lost or torn; go back to a copy of the database",
+    "integrity": "a table is torn; go back to a copy of the file, or save what can be read with sqlite3's .recover",
+    "schema": "it takes another recollectx, or a copy of the database",
+    "text": "their words are lost; erase these claims, and say again what they said",
+    "foreign keys": "what they point to is lost",
+}
 _BY_OPENING = {"schema": f"brought to version {HEAD}", "journal mode": "set to a write-ahead log"}
 
 

@@ -24,6 +24,7 @@ from recollectx.storage.memory_store import MemoryStore
 from recollectx.storage.vector.base import VectorBackend
 from recollectx.storage.vector.text import TextProtocol
 from recollectx.upkeep.copying import (
+    BATCH,
     Origin,
     begin,
     copied_of,
@@ -63,19 +64,21 @@ def migrate(
     vectors_api_key: str | None = None,
     embedder: Embedder | None = None,
     restart: bool = False,
+    batch: int = BATCH,
     progress: Progress = lambda done, total: None,
 ) -> Migrated:
     """Move the memory at `source` to the database at `target`, which must be empty or half-way there.
 
     vectors, vectors_api_key, embedder: the index that the memory has there, as MemoryStore takes it; it is fed, from
-    where it was if it is the one that the memory has here.  restart: delete what an unfinished call left and begin anew.
+    where it was if it is the one that the memory has here.  restart: delete what an unfinished call left and begin anew.  batch: how many
+    rows are in memory, and in one transaction, at once.
     Raises InvalidSetting for a target that holds something else, MigrationUnfinished if the source was written to since
     it began, InvalidClaim for texts that the target cannot hold, StorageError if what is there is not the same.
     """
     with closing(_opened(source, must_exist=True)) as origin, closing(_opened(target)) as end:
         if origin is end:
             raise InvalidSetting("the memory is there already; name another database to move it to")
-        moved = _move(origin, end, restart=restart, progress=progress)
+        moved = _move(origin, end, restart=restart, batch=batch, progress=progress)
         if vectors is None:
             return moved
         store = MemoryStore(end.url, vectors, vectors_api_key=vectors_api_key, embedder=embedder)
@@ -83,8 +86,8 @@ def migrate(
             return _fed(origin, store, moved, progress)
 
 
-def _move(source: Database, target: Database, *, restart: bool, progress: Progress) -> Migrated:
-    place = shown(source)
+def _move(source: Database, target: Database, *, restart: bool, batch: int, progress: Progress) -> Migrated:
+    place = source.place
     with source.read() as conn:
         if (found := version(conn)) != HEAD:
             told = "holds no memory" if found is None else f"is at version {found}, not {HEAD}; open it once"
@@ -96,7 +99,7 @@ def _move(source: Database, target: Database, *, restart: bool, progress: Progre
         counts = {table.name: count_rows(conn, table) for table in tables()}
         count = _Count(2 * sum(counts.values()), progress)
         for table in tables():
-            copy_rows(conn, target, table, count)
+            copy_rows(conn, target, table, progress=count, batch=batch)
         with target.read() as there:
             for table in tables():
                 compare_rows(conn, there, table, copied_of(there, table), count)
@@ -106,7 +109,7 @@ def _move(source: Database, target: Database, *, restart: bool, progress: Progre
     with target.write() as conn:
         finish(conn)
         set_version(conn, HEAD)
-    return Migrated(place, shown(target), counts, tuple(moments), resumed)
+    return Migrated(place, target.place, counts, tuple(moments), resumed)
 
 
 class _Count:
@@ -132,14 +135,14 @@ def _prepare(target: Database, origin: Origin, *, restart: bool) -> bool:
     if found == MIGRATING and kept is not None:
         if not kept.same_memory(origin):
             raise InvalidSetting(
-                f"{shown(target)} is half-way a copy of another memory, that of {kept.place}; name another database, "
+                f"{target.place} is half-way a copy of another memory, that of {kept.place}; name another database, "
                 "or begin anew with --restart"
             )
         _check_unchanged(kept, origin, target)
         return True
     upgrade(target)
     with target.write() as conn:
-        _check_empty(conn, shown(target))
+        _check_empty(conn, target.place)
         begin(conn, origin)
         set_version(conn, MIGRATING)
     return False
@@ -155,7 +158,7 @@ def _check_unchanged(before: Origin, now: Origin, target: Database) -> None:
     if not before.same_moment(now):
         then, last = (0 if each.last is None else each.last[0] for each in (before, now))
         raise MigrationUnfinished(
-            f"{now.place} was written to since it was moved to {shown(target)}: it was at transaction {then} and is at "
+            f"{now.place} was written to since it was moved to {target.place}: it was at transaction {then} and is at "
             f"{last}; begin anew with --restart, while nobody writes"
         )
 
@@ -167,14 +170,6 @@ def _opened(target: Target, *, must_exist: bool = False) -> Database:
     if must_exist and url.get_backend_name() == "sqlite" and not Path(str(url.database)).is_file():
         raise NotFound(f"there is no memory at {url.database}")
     return Database.open(url)
-
-
-def shown(database: Database) -> str:
-    """Where a database is, without its password."""
-    url = database.url
-    return (
-        str(url.database) if url.get_backend_name() == "sqlite" else url.render_as_string(hide_password=True)
-    )
 
 
 def _fed(
