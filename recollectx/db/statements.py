@@ -88,11 +88,23 @@ def fetch(conn: Connection, statement: Executable, params: Mapping[str, Any]) ->
 
     For statements that are made once and whose values need no conversion. Raises what `conn.execute` does.
     """
+    query, rows = _fetched(conn, statement, params)
+    return list(map(query.row, rows))
+
+
+def fetch_bare(conn: Connection, statement: Executable, params: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    """The same as plain tuples: to name the values of thousands of rows takes about half as long as to read them."""
+    return _fetched(conn, statement, params)[1]
+
+
+def _fetched(
+    conn: Connection, statement: Executable, params: Mapping[str, Any]
+) -> tuple["_Query", list[tuple[Any, ...]]]:
     query, values = _ready(conn, statement, params)
     cursor = send(conn, query.sql, values)
-    rows = list(map(query.row, cursor.fetchall()))
+    rows = cursor.fetchall()
     cursor.close()
-    return rows
+    return query, rows
 
 
 def execute(conn: Connection, statement: Executable, params: Mapping[str, Any]) -> None:

@@ -33,7 +33,7 @@ from recollectx.claims import (
     check_text,
     in_words,
 )
-from recollectx.db.statements import fetch
+from recollectx.db.statements import fetch, fetch_bare
 from recollectx.db.tables import (
     AliasRow,
     AssertionRow,
@@ -328,6 +328,13 @@ class Reader:
         if self.seq is None:
             return fetch(self.conn, statement, params)
         return fetch(self.conn, as_of(statement), {**params, THEN: self.seq})
+
+    def bare(self, statement: Executable, **params: Any) -> list[tuple[Any, ...]]:
+        """What `rows` gives, as plain tuples; for thousands of them."""
+        self._flush()
+        if self.seq is None:
+            return fetch_bare(self.conn, statement, params)
+        return fetch_bare(self.conn, as_of(statement), {**params, THEN: self.seq})
 
     def rows(self, statement: Executable, **params: Any) -> Sequence[Any]:
         """Rows of any statement about what is believed, as this reader sees it."""
