@@ -3,12 +3,12 @@
 RECOLLECTX_DB=team.db python examples/service/app.py
 RECOLLECTX_DB=postgresql://… RECOLLECTX_VECTORS=qdrant://host:6333/claims python examples/service/app.py
 
-curl -X POST localhost:8765/kitchen/claims -d '{"text": "The oven runs hot.", "source": "Mara"}'
-curl 'localhost:8765/kitchen/recall?q=oven'
+curl 'localhost:8765/claims?team=kitchen' -d '{"text": "The oven runs hot.", "source": "Mara"}'
+curl 'localhost:8765/recall?team=kitchen&q=oven'
 """
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -19,32 +19,39 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from recollectx import AsyncMemory
-from recollectx.errors import NotFound, RecollectxError
+from recollectx.errors import InvalidQuery, NotFound, RecollectxError
+from recollectx.graph.pictures import to_dict
 
 PORT = 8765
 
 
-def application(**settings: Any) -> Starlette:
+def application(settings: Mapping[str, Any] | None = None) -> Starlette:
     """The service. settings: as Memory.from_config takes them; the rest comes from the environment."""
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        async with await AsyncMemory.from_config(**settings) as memory:
+        async with await AsyncMemory.from_config(settings) as memory:
             app.state.memory = memory
             yield
 
     routes = [
-        Route("/{team}/claims", remember, methods=["POST"]),
-        Route("/{team}/claims/{id}", explain),
-        Route("/{team}/claims/{id}", erase, methods=["DELETE"]),
-        Route("/{team}/recall", recall),
+        Route("/claims", remember, methods=["POST"]),
+        Route("/claims/{id}", explain),
+        Route("/claims/{id}", erase, methods=["DELETE"]),
+        Route("/recall", recall),
     ]
     return Starlette(routes=routes, lifespan=lifespan, exception_handlers={RecollectxError: refused})
 
 
+def asked(request: Request, name: str) -> str:
+    if name not in request.query_params:
+        raise InvalidQuery(f"the address names no {name}; add ?{name}=…")
+    return request.query_params[name]
+
+
 def of_team(request: Request) -> AsyncMemory:
     memory: AsyncMemory = request.app.state.memory
-    return memory.in_scope(request.path_params["team"])
+    return memory.in_scope(asked(request, "team"))
 
 
 async def remember(request: Request) -> JSONResponse:
@@ -57,25 +64,22 @@ async def remember(request: Request) -> JSONResponse:
 
 async def recall(request: Request) -> JSONResponse:
     k = int(request.query_params.get("k", 10))
-    found = await of_team(request).recall(request.query_params["q"], k=k)
+    found = await of_team(request).recall(asked(request, "q"), k=k)
+    hits = [(hit.score, hit.claim) for hit in found]
     return JSONResponse(
         [
-            {
-                "id": hit.claim.id,
-                "text": hit.claim.text,
-                "score": hit.score,
-                "confidence": hit.claim.confidence,
-            }
-            for hit in found
+            {"id": claim.id, "text": claim.text, "score": score, "confidence": claim.confidence}
+            for score, claim in hits
         ]
     )
 
 
 async def explain(request: Request) -> JSONResponse:
-    why = await of_team(request).explain_deep(request.path_params["id"])
+    claim_id = request.path_params["id"]
+    why = await of_team(request).explain_deep(claim_id)
     if why is None:
-        raise NotFound(f"team {request.path_params['team']!r} holds no claim {request.path_params['id']!r}")
-    return JSONResponse(why.to_dict())
+        raise NotFound(f"team {asked(request, 'team')!r} holds no claim {claim_id!r}")
+    return JSONResponse(to_dict(why))
 
 
 async def erase(request: Request) -> JSONResponse:
@@ -84,8 +88,7 @@ async def erase(request: Request) -> JSONResponse:
 
 
 async def refused(_: Request, error: Exception) -> JSONResponse:
-    status = 404 if isinstance(error, NotFound) else 400
-    return JSONResponse({"error": str(error)}, status_code=status)
+    return JSONResponse({"error": str(error)}, status_code=404 if isinstance(error, NotFound) else 400)
 
 
 if __name__ == "__main__":

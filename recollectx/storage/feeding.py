@@ -27,7 +27,7 @@ from recollectx.db.engine import Database
 from recollectx.db.statements import fetch
 from recollectx.db.tables import ChangeRow, ClaimRow, DeliveryRow, RevisionRow, TextRow, VectorRow
 from recollectx.embeddings.base import Vectors
-from recollectx.errors import BackendError, DatabaseBusy, InvalidSetting, RecollectxError
+from recollectx.errors import BackendError, DatabaseBusy, DimensionError, InvalidClaim, InvalidSetting, RecollectxError
 from recollectx.storage.embedding import Apply
 from recollectx.storage.reading import MODEL, Reader
 from recollectx.storage.vector.base import VectorBackend
@@ -244,7 +244,7 @@ class Feed:
             try:
                 self._own()
                 done = self._all_sent()
-            except (BackendError, InvalidSetting) as error:
+            except (BackendError, DimensionError, InvalidClaim, InvalidSetting) as error:
                 self._failed(error)
                 return False
             if done:
