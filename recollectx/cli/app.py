@@ -6,6 +6,7 @@ import sys
 import click
 
 import recollectx
+from recollectx.cli.configuring import config
 from recollectx.cli.correcting import correct, restore, retract, supersede, trust, undo
 from recollectx.cli.demo import demo
 from recollectx.cli.doctor import doctor
@@ -57,6 +58,7 @@ for command in (
     calibration,
     traces,
     reembed,
+    config,
     doctor,
     demo,
 ):

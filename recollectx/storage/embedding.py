@@ -6,7 +6,7 @@ but time: the claims are stored, and their wordings get vectors when the memory 
 
 import logging
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -31,7 +31,13 @@ log = logging.getLogger("recollectx")
 class Apply(Protocol):
     """`MemoryStore.apply`."""
 
-    def __call__(self, changes: Sequence[Change], *, cause: str, model: int | None = None) -> Any: ...
+    def __call__(
+        self,
+        changes: Iterable[Change] | Callable[[Reader], Iterable[Change]],
+        *,
+        cause: str,
+        model: int | None = None,
+    ) -> Any: ...
 
 
 class Embedding:
