@@ -20,6 +20,7 @@ from recollectx.db.urls import MEMORY, resolve_url
 from recollectx.errors import DatabaseBusy, RecollectxError, StorageError
 
 BUSY_SECONDS = 30.0
+IDLE = 4
 
 
 _kinds: dict[str, type["Database"]] = {}
@@ -32,8 +33,6 @@ class Database:
 
     backend: ClassVar[str]
     in_memory: bool = False
-    idle: ClassVar[int] = 0
-    """How many connections stay with us for reading, as taking one from the pool takes as long as a small read."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -112,8 +111,7 @@ class Database:
                 self._kept.close()
                 self._kept = None
             self._writing.release()
-        while self._idle:
-            self._idle.pop().close()
+        self._let_idle_go()
         self.engine.dispose()
 
     @contextmanager
@@ -125,18 +123,16 @@ class Database:
                 yield self._now
                 return
             conn = self._begun(writing=False)
-            well = False
             try:
                 yield conn
-                well = True
-            finally:
+                self._end(conn, keep=False)
+            except BaseException:
                 try:
                     self._end(conn, keep=False)
-                except BaseException:
-                    well = False
-                    raise
                 finally:
-                    self._let_go(conn, well=well)
+                    conn.close()
+                raise
+            self._put_back(conn)
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
@@ -167,10 +163,10 @@ class Database:
         return conn
 
     def _taken(self, *, writing: bool) -> Connection:
-        """A connection for reading; for writing the one that is kept, as taking one takes as long as a small write;
-        within a write another, which finds the lock taken."""
-        if not writing:
-            with suppress(IndexError):
+        """One of the few connections kept for reading, or the one for writing, as taking one takes as long as a small
+        read or write; within a write another, which finds the lock taken."""
+        if not writing and self._idle:
+            with suppress(IndexError):  # another thread was faster
                 return self._idle.pop()
         if not writing or self.in_memory or self._now is not None:
             return self.engine.connect()
@@ -178,12 +174,16 @@ class Database:
             self._kept = self.engine.connect()
         return self._kept
 
-    def _let_go(self, conn: Connection, *, well: bool) -> None:
-        """Keep a connection for the next read, or give it back to the pool."""
-        if well and not self.in_memory and len(self._idle) < self.idle:
+    def _put_back(self, conn: Connection) -> None:
+        if len(self._idle) < IDLE and not self.in_memory and self._openings and not conn.invalidated:
             self._idle.append(conn)
         else:
             conn.close()
+
+    def _let_idle_go(self) -> None:
+        with suppress(IndexError):
+            while True:
+                self._idle.pop().close()
 
     def _end(self, conn: Connection, *, keep: bool) -> None:
         """End a transaction that was begun here, and the one that SQLAlchemy keeps count of if it was asked anything."""

@@ -25,7 +25,6 @@ class SQLite(Database):
     """A SQLite database."""
 
     backend = "sqlite"
-    idle = 4
 
     def __init__(self, url: URL, busy_seconds: float) -> None:
         self.in_memory = url.database == MEMORY
