@@ -483,7 +483,10 @@ class Reader:
 
     def trust(self, source: str | None, scope: str) -> float:
         """How far `source` is trusted in `scope`, in [0, 1]; 1 unless something else was said."""
-        return self.trusts([(source, scope)])[source, scope]
+        if source is None or not self.trust_is_set:
+            return 1.0
+        known = self._trust.get((source, scope))
+        return self.trusts([(source, scope)])[source, scope] if known is None else known
 
     def trusts(self, wanted: Iterable[tuple[str | None, str]]) -> dict[tuple[str | None, str], float]:
         """Trust by (source, scope): the scope's own level, else the one for everywhere, else 1."""
