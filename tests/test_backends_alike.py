@@ -63,11 +63,8 @@ def settings_of(pair: str, folder: Path, postgres: Any) -> Iterator[Mapping[str,
             settings["url"] = postgres.fresh()
             running.callback(postgres.drop, settings["url"])
         if index == "Qdrant":
-            service = running.enter_context(QdrantServer(api_key="a key"))
-            settings |= {
-                "vectors": service.url.replace("http", "qdrant") + "/claims",
-                "vectors_api_key": "a key",
-            }
+            service = running.enter_context(QdrantServer())
+            settings["vectors"] = service.url.replace("http", "qdrant") + "/claims"
         elif index == "a folder of Qdrant":
             settings["vectors"] = f"qdrant://{folder}/qdrant"
         elif index == "Pinecone":
@@ -144,8 +141,7 @@ def test_the_order_is_the_same_up_to_ties(service, expected):
 
 def test_scopes_with_hostile_names_see_nothing_of_each_other(service):
     ids = {
-        team: told(service, team, "The gate is locked.", source=f"keeper {n}")
-        for n, team in enumerate(NAMES)
+        team: told(service, team, "The gate is locked.", source=f"keeper {n}") for n, team in enumerate(NAMES)
     }
     settled(service)
     for team, own in ids.items():

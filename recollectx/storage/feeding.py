@@ -27,7 +27,14 @@ from recollectx.db.engine import Database
 from recollectx.db.statements import fetch
 from recollectx.db.tables import ChangeRow, ClaimRow, DeliveryRow, RevisionRow, TextRow, VectorRow
 from recollectx.embeddings.base import Vectors
-from recollectx.errors import BackendError, DatabaseBusy, DimensionError, InvalidClaim, InvalidSetting, RecollectxError
+from recollectx.errors import (
+    BackendError,
+    DatabaseBusy,
+    DimensionError,
+    InvalidClaim,
+    InvalidSetting,
+    RecollectxError,
+)
 from recollectx.storage.embedding import Apply
 from recollectx.storage.reading import MODEL, Reader
 from recollectx.storage.vector.base import VectorBackend
