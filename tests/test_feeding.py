@@ -52,12 +52,12 @@ def held(memory: Memory) -> dict[str, set[str]]:
     return found
 
 
-def agrees(memory: Memory, service: QdrantServer) -> None:
+def agreement(memory: Memory, service: QdrantServer, width: int = WIDTH) -> None:
     """Assert that the index holds exactly the vectors of the database."""
-    index = QdrantBackend(service.url, COLLECTION, dimension=WIDTH)
+    index = QdrantBackend(service.url, COLLECTION, dimension=width)
     own = held(memory)
     assert {scope: set(index.ids(scope)) for scope in index.scopes() if scope != OWNER} == own
-    model = HashEmbedder(WIDTH)
+    model = HashEmbedder(width)
     for scope, ids in own.items():
         texts = {id: memory.storage.get(id, retired=True).text for id in ids}
         for id, vector in index.vectors_of(scope, ids).items():
@@ -86,7 +86,7 @@ def test_what_is_written_arrives_and_is_found_as_by_an_exact_index(path, service
             early == [hits(memory, text) for text in questions] == [hits(exact, text) for text in questions]
         )
         assert memory.storage.feed.lag().changes == 0
-        agrees(memory, service)
+        agreement(memory, service)
 
 
 def test_a_server_that_is_away_costs_no_write_and_no_hit(path, service):
@@ -105,7 +105,7 @@ def test_a_server_that_is_away_costs_no_write_and_no_hit(path, service):
         assert (lag.changes, lag.attempts > 0, lag.error != "") == (20, True, True)
         service.start()
         assert memory.settle(20)
-        agrees(memory, service)
+        agreement(memory, service)
 
 
 def test_faults_by_chance_and_restarts_end_in_agreement(path):
@@ -130,7 +130,7 @@ def test_faults_by_chance_and_restarts_end_in_agreement(path):
                 service.start()
         service.failing = 0
         assert memory.settle(30)
-        agrees(memory, service)
+        agreement(memory, service)
         index = QdrantBackend(service.url, COLLECTION, dimension=WIDTH)
         assert not set(gone) & set(index.ids("global"))
         assert set(there) == set(index.ids("global"))
@@ -145,7 +145,7 @@ def test_what_one_process_left_the_next_one_sends(path, service):
     with opened(path, service) as memory:
         memory.recall("badko")
         assert memory.settle(10)
-        agrees(memory, service)
+        agreement(memory, service)
 
 
 def test_an_erasure_is_pending_until_the_index_has_dropped_the_claim(path, service):
@@ -202,10 +202,10 @@ def test_another_memorys_index_is_neither_fed_nor_spoilt(path, tmp_path, service
         assert not other.settle(0.5)
         assert "fed by another memory" in other.storage.feed.lag().error
         assert other.recall(mine.text).hits[0].parts.cosine == pytest.approx(1, abs=1e-3)
-        agrees(memory, service)
+        agreement(memory, service)
         other.storage.feed.start_over()
         assert other.settle(10)
-        agrees(other, service)
+        agreement(other, service)
 
 
 def test_another_model_empties_the_index_and_fills_it_again(path, service):
@@ -254,7 +254,7 @@ def test_two_openers_take_turns_and_nothing_is_lost(path, service):
             thread.join()
         assert one.settle(20)
         assert two.settle(20)
-        agrees(one, service)
+        agreement(one, service)
 
 
 def test_a_large_scope_is_answered_nearly_as_by_an_exact_index_and_a_filter_starves_nobody(
