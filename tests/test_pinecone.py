@@ -250,6 +250,14 @@ class TestLateness(Served):
         assert not self.server.log
         assert index.ids("a") == []
 
+    def test_clearing_reaches_what_does_not_show_yet(self):
+        index = self.fresh()
+        index.upsert_vectors("a", ["x"], some(1))
+        index.clear()
+        assert index.settle(10)
+        assert not self.server.log
+        assert index.count() == 0
+
     def test_a_service_that_tells_no_positions_is_never_sure(self):
         self.server.tells_positions = False
         index = self.fresh()

@@ -10,7 +10,9 @@ import pytest
 from qdrant_client import models
 from qdrant_server import MOST_BYTES, QdrantServer
 
+from recollectx.embeddings import HashEmbedder
 from recollectx.errors import BackendError, DimensionError, InvalidSetting
+from recollectx.llm.providers.embedding import EmbedsTexts
 from recollectx.storage.vector import QdrantBackend
 from recollectx.storage.vector.qdrant import BATCH, PAGE
 from recollectx.testing import VectorBackendContract, assert_nearest
@@ -149,9 +151,10 @@ class TestFolder:
 
     def test_one_that_is_refused_leaves_the_folder_free(self, tmp_path):
         QdrantBackend(str(tmp_path / "held"), "claims", dimension=4).close()
-        with pytest.raises(DimensionError, match="holds 4-d vectors"):
+        with pytest.raises(DimensionError, match="holds 4-d vectors") as told:
             QdrantBackend(str(tmp_path / "held"), "claims", dimension=5)
         QdrantBackend(str(tmp_path / "held"), "claims", dimension=4).close()
+        del told
 
     def test_where_it_lives(self, tmp_path):
         folder = QdrantBackend(str(tmp_path / "held"), "claims", dimension=4)
@@ -267,6 +270,15 @@ class TestSecrets:
 
 
 class TestTexts:
+    def test_an_embedder_is_taken_as_it_is_also_from_a_provider_of_ours(self):
+        class Ours(EmbedsTexts):
+            embedder = HashEmbedder(8)
+
+        assert QdrantBackend(":memory:", "claims", Ours.embedder, 8).embedder is Ours.embedder
+        assert QdrantBackend.from_provider(":memory:", "claims", Ours()).embedder is Ours.embedder
+        with pytest.raises(DimensionError, match="384-d vectors, embedder"):
+            QdrantBackend(":memory:", "claims", Ours.embedder)
+
     def test_the_spelling_of_0_2_7(self):
         class Provider:
             dimension = 2
