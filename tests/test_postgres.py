@@ -4,10 +4,12 @@ import random
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import kill_writer
+import numpy as np
 import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
@@ -25,7 +27,17 @@ from recollectx.db.engine import Database, resolve_url, shown
 from recollectx.db.migrate import HEAD, VERSION_TABLE, alembic_config, upgrade, version
 from recollectx.db.models import BeliefEdgeModel, ClaimModel, ConfidenceHistoryModel
 from recollectx.db.tables import Base
-from recollectx.errors import DatabaseTooNew, InvalidClaim, InvalidSetting, StorageError
+from recollectx.embeddings import HashEmbedder
+from recollectx.errors import (
+    BackendError,
+    DatabaseTooNew,
+    DimensionError,
+    InvalidClaim,
+    InvalidSetting,
+    StorageError,
+)
+from recollectx.storage.vector.pgvector import EXACT, PgVectorBackend
+from recollectx.testing import VectorBackendContract
 
 SECRET = "hunter2secret"
 
@@ -240,8 +252,11 @@ class TestConnections:
         with Memory.open(url) as memory:
             memory.store(event("seen"))
             memory.recall("seen")
-        name = make_url(url).database
-        assert postgres.run(f"SELECT count(*) FROM pg_stat_activity WHERE datname = '{name}'") == [(0,)]
+        asked = f"SELECT count(*) FROM pg_stat_activity WHERE datname = '{make_url(url).database}'"
+        until = time.monotonic() + 10  # a session ends a moment after its connection
+        while postgres.run(asked) != [(0,)] and time.monotonic() < until:
+            time.sleep(0.01)
+        assert postgres.run(asked) == [(0,)]
 
     def test_a_reader_can_write_nothing(self, pg):
         with pytest.raises(StorageError, match="read-only"), pg.storage.database.read() as conn:
@@ -339,13 +354,13 @@ class TestErasing:
             assert memory.count() == 0
 
 
-def vacuumed(url: str) -> list[str]:
-    """What VACUUM finds to remove from the tables that hold words."""
+def vacuumed(url: str, tables: str = "rx_texts, rx_revisions, rx_assertions") -> list[str]:
+    """What VACUUM finds to remove from some tables."""
     told: list[str] = []
     engine = create_engine(make_url(url), isolation_level="AUTOCOMMIT")
     with engine.connect() as conn:
         conn.connection.dbapi_connection.add_notice_handler(lambda each: told.append(each.message_primary))
-        conn.exec_driver_sql("VACUUM (VERBOSE) rx_texts, rx_revisions, rx_assertions")
+        conn.exec_driver_sql(f"VACUUM (VERBOSE) {tables}")
     engine.dispose()
     return [line for each in told for line in each.splitlines() if line.startswith("tuples: ")]
 
@@ -393,3 +408,135 @@ class TestFrom027:
             memory.erase(memory.store(fact("sweet")).claim_id)
         assert rows(url, "SELECT * FROM claims") == [(1, 2)]
         postgres.drop(url)
+
+
+class TestPgVector(VectorBackendContract):
+    @pytest.fixture(autouse=True)
+    def _place(self, postgres):
+        self.url, self.opened = postgres.empty(), []
+        yield
+        for index in self.opened:
+            index.close()
+        postgres.drop(self.url)
+
+    def fresh(self):
+        self.opened.append(PgVectorBackend(self.url, self.dimension))
+        return self.opened[-1]
+
+    def reopened(self, index):
+        return self.fresh()
+
+    def test_within_a_transaction_of_the_claims_it_is_one_with_it(self):
+        Memory.open(self.url).close()
+        index, (one, two) = self.fresh(), self.vectors(2)
+        index.upsert_vectors("a", ["x"], [one])
+        with closing(Database.open(self.url)) as database:
+            with pytest.raises(ZeroDivisionError), database.write() as conn, index.joined(conn):
+                index.upsert_vectors("a", ["x", "y"], [two, two])
+                index.delete_ids("a", ["x"])
+                assert index.ids("a") == ["y"]
+                assert index.search_vector("a", two, 5)[0].id == "y"
+                with ThreadPoolExecutor(1) as other:
+                    assert other.submit(index.ids, "a").result() == ["x"]
+                raise ZeroDivisionError
+            assert index.ids("a") == ["x"]
+            with database.read() as conn, index.joined(conn):
+                assert index.count() == 1
+                self.fresh().upsert_vectors("a", ["z"], [two])
+                assert [near.id for near in index.search_vector("a", one, 5)] == ["x"]
+                assert index.vectors_of("a", ["x", "z"]).keys() == {"x"}
+            with database.write() as conn, index.joined(conn):
+                index.clear("a")
+        assert index.count() == 0
+
+    def test_a_table_that_is_made_within_a_transaction_outlives_its_end(self):
+        Memory.open(self.url).close()
+        index, (one,) = self.fresh(), self.vectors(1)
+        with closing(Database.open(self.url)) as database:
+            with database.read() as conn, index.joined(conn):
+                assert (index.count(), index.search_vector("a", one, 1)) == (0, [])
+            with pytest.raises(ZeroDivisionError), database.write() as conn, index.joined(conn):
+                index.upsert_vectors("a", ["x"], [one])
+                raise ZeroDivisionError
+        assert index.count() == 0
+        index.upsert_vectors("a", ["x"], [one])
+        assert index.ids("a") == ["x"]
+
+    def test_names_of_any_length_are_kept_apart(self):
+        index, (one, two) = self.fresh(), self.vectors(2)
+        chance = random.Random(7)
+        scope, id = ("".join(chr(chance.randrange(0x4E00, 0x9FFF)) for _ in range(1_000)) for _ in range(2))
+        index.upsert_vectors(scope, [id, id + "x"], [one, two])
+        index.delete_ids(scope, [id])
+        assert (index.scopes(), index.ids(scope)) == ([scope], [id + "x"])
+
+    def test_vectors_of_another_length_are_refused_until_the_table_is_cleared(self):
+        first = self.fresh()
+        first.upsert_vectors("a", ["x"], self.vectors(1))
+        self.opened.append(PgVectorBackend(self.url, self.dimension + 1))
+        for call in (
+            lambda: self.opened[-1].upsert_vectors("a", ["x"], np.ones((1, self.dimension + 1))),
+            self.opened[-1].count,
+        ):
+            with pytest.raises(DimensionError, match="16-d"):
+                call()
+        self.opened[-1].clear()
+        self.opened[-1].upsert_vectors("a", ["x"], np.ones((1, self.dimension + 1)))
+        assert self.opened[-1].search_vector("a", np.ones(self.dimension + 1), 1)[0].id == "x"
+
+    @pytest.mark.parametrize("dimension", [2_000, 2_001, 4_001])
+    def test_long_vectors_are_found_too(self, dimension):
+        self.opened.append(PgVectorBackend(self.url, dimension))
+        vectors = np.eye(3, dimension, dtype=np.float32)
+        self.opened[-1].upsert_vectors("a", ["x", "y", "z"], vectors)
+        assert self.opened[-1].search_vector("a", vectors[1], 1)[0].id == "y"
+
+    def test_a_large_scope_goes_by_its_index_and_a_filter_starves_nothing(self):
+        """Of 8,000 vectors near the question 6,000 are of another scope, and those asked for lie far away."""
+        index = self.fresh()
+        rng = np.random.default_rng(7)
+        near, far = rng.standard_normal((2, self.dimension), np.float32)
+        crowd = near + 0.1 * rng.standard_normal((6_000, self.dimension), np.float32)
+        own = rng.standard_normal((EXACT + 1_000, self.dimension), np.float32) - near
+        index.upsert_vectors("crowd", [f"c{n}" for n in range(len(crowd))], crowd)
+        index.upsert_vectors("own", [f"o{n}" for n in range(len(own))], own)
+        held = dict(zip((f"o{n}" for n in range(len(own))), own, strict=True))
+        for query in (near, far):
+            for k in (1, 10, 200):
+                found = [each.id for each in index.search_vector("own", query, k)]
+                true = sorted(held, key=lambda id: -float(held[id] @ query / np.linalg.norm(held[id])))[:k]
+                assert len(found) == k
+                assert len(set(found) & set(true)) >= 0.95 * k
+        assert len(index.search_vector("own", near, 10_000)) == len(own)
+
+    def test_without_the_extension_or_the_right_to_it_the_fix_is_named(self, postgres):
+        postgres.run("DROP ROLE IF EXISTS nobody")
+        postgres.run("CREATE ROLE nobody LOGIN")
+        self.opened.append(PgVectorBackend(make_url(self.url).set(username="nobody").render_as_string(), 3))
+        assert self.opened[-1].count() == 0
+        with pytest.raises(BackendError, match="CREATE EXTENSION vector"):
+            self.opened[-1].upsert_vectors("a", ["x"], [[1, 0, 0]])
+
+    def test_a_memory_with_pgvector_is_one_database(self):
+        with Memory.open(self.url, vectors="pgvector", embedder=HashEmbedder(64), clock=Clock()) as memory:
+            gone, kept = (each.claim_id for each in memory.store_many([event("an otter"), event("a heron")]))
+            assert memory.recall("an otter").hits[0].claim.id == gone
+            self.opened.append(PgVectorBackend(self.url, 64))
+            index = self.opened[-1]
+            assert set(index.ids("global")) == {gone, kept}
+            assert memory.erase(gone).pending is False
+            assert index.ids("global") == [kept]
+            memory.forget(kept)
+            assert memory.recall("a heron").hits == ()
+        assert b"otter" not in content(self.url)
+        assert all(line.startswith("tuples: 0 removed") for line in vacuumed(self.url, "rx_pgvectors"))
+
+    @pytest.mark.parametrize("wrong", [":memory:", "sqlite:///here.db", "here.db"])
+    def test_it_is_of_postgresql_alone(self, wrong):
+        with pytest.raises(InvalidSetting, match="postgresql://"):
+            PgVectorBackend(wrong, 3)
+
+    @pytest.mark.parametrize("table", ["", "Vectors", "a b", "x; DROP TABLE y", "é"])
+    def test_a_table_has_a_plain_name(self, table):
+        with pytest.raises(InvalidSetting, match="plain name"):
+            PgVectorBackend(self.url, 3, table=table)

@@ -16,7 +16,6 @@ from sqlalchemy.exc import DataError, DBAPIError, OperationalError
 from recollectx.db import legacy
 from recollectx.db.server import Database
 from recollectx.db.statements import send
-from recollectx.db.tables import Base
 from recollectx.db.urls import place_of
 from recollectx.errors import DatabaseBusy, InvalidClaim, InvalidSetting, RecollectxError, StorageError
 from recollectx.extras import require
@@ -31,7 +30,10 @@ _BUSY = frozenset({"55P03", "40P01", "40001"})  # lock_timeout, deadlock, serial
 _GONE = frozenset({"57P01", "57P02", "57P03", "57P05", "25P03"})  # the server ended the session
 _TOO_LONG = "54000"
 _IDLE = 0
-_OURS = sorted(Base.metadata.tables)
+_OURS = """
+SELECT relname FROM pg_class
+WHERE relkind = 'r' AND starts_with(relname, 'rx_') AND pg_table_is_visible(oid) ORDER BY relname
+"""
 # What VACUUM says of each table, from PostgreSQL 15 on and before.
 _LEFT = (
     re.compile(r"(\d+) (?:are )?dead but not yet removable"),
@@ -104,7 +106,8 @@ class Postgres(Database):
                 conn.close()
             if not isinstance(error, DBAPIError) or not _is_lost(error):
                 raise
-            # Nothing was sent but the beginning. The others in the pool are as old.
+            # Nothing was sent but the beginning. The others are as old.
+            self._let_idle_go()
             self.engine.dispose()
             return super()._begun(writing=writing)
         return conn
@@ -140,8 +143,7 @@ class Postgres(Database):
 
     def _forked(self) -> None:
         # Kept for as long as this process lives: to let it go would speak to the server on the parent's line.
-        if self._kept is not None:
-            self._parents.append(self._kept)
+        self._parents += [*self._idle, *([] if self._kept is None else [self._kept])]
         super()._forked()
 
     def _told(self, error: DBAPIError) -> RecollectxError:
@@ -179,7 +181,7 @@ class Postgres(Database):
         raw: Any = conn.connection.dbapi_connection
         told: list[str] = []
         listen = lambda notice: told.append(notice.message_primary or "")  # noqa: E731
-        tables = [*_OURS, *sorted(legacy.present(conn))]
+        tables = [*(name for (name,) in send(conn, _OURS)), *sorted(legacy.present(conn))]
         conn.rollback()
         raw.add_notice_handler(listen)
         try:

@@ -7,7 +7,7 @@ mean.
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, ClassVar
 
 from sqlalchemy import Connection, Engine
@@ -20,6 +20,7 @@ from recollectx.db.urls import MEMORY, resolve_url
 from recollectx.errors import DatabaseBusy, RecollectxError, StorageError
 
 BUSY_SECONDS = 30.0
+IDLE = 4
 
 
 _kinds: dict[str, type["Database"]] = {}
@@ -62,6 +63,7 @@ class Database:
         self._pid = os.getpid()
         self._now: Connection | None = None
         self._kept: Connection | None = None
+        self._idle: list[Connection] = []
 
     # What a server writes.
 
@@ -109,6 +111,7 @@ class Database:
                 self._kept.close()
                 self._kept = None
             self._writing.release()
+        self._let_idle_go()
         self.engine.dispose()
 
     @contextmanager
@@ -122,11 +125,14 @@ class Database:
             conn = self._begun(writing=False)
             try:
                 yield conn
-            finally:
+                self._end(conn, keep=False)
+            except BaseException:
                 try:
                     self._end(conn, keep=False)
                 finally:
                     conn.close()
+                raise
+            self._put_back(conn)
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
@@ -157,13 +163,27 @@ class Database:
         return conn
 
     def _taken(self, *, writing: bool) -> Connection:
-        """A connection for reading; for writing the one that is kept, as taking one takes as long as a small write;
-        within a write another, which finds the lock taken."""
+        """One of the few connections kept for reading, or the one for writing, as taking one takes as long as a small
+        read or write; within a write another, which finds the lock taken."""
+        if not writing and self._idle:
+            with suppress(IndexError):  # another thread was faster
+                return self._idle.pop()
         if not writing or self.in_memory or self._now is not None:
             return self.engine.connect()
         if self._kept is None:
             self._kept = self.engine.connect()
         return self._kept
+
+    def _put_back(self, conn: Connection) -> None:
+        if len(self._idle) < IDLE and not self.in_memory and self._openings and not conn.invalidated:
+            self._idle.append(conn)
+        else:
+            conn.close()
+
+    def _let_idle_go(self) -> None:
+        with suppress(IndexError):
+            while True:
+                self._idle.pop().close()
 
     def _end(self, conn: Connection, *, keep: bool) -> None:
         """End a transaction that was begun here, and the one that SQLAlchemy keeps count of if it was asked anything."""
@@ -202,5 +222,6 @@ class Database:
             )
         self.engine.dispose(close=False)
         self._kept = self._now = None
+        self._idle = []
         self._writing = threading.RLock()
         self._pid = os.getpid()

@@ -15,6 +15,7 @@ import time
 import uuid
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,7 +27,14 @@ from recollectx.db.engine import Database
 from recollectx.db.statements import fetch
 from recollectx.db.tables import ChangeRow, ClaimRow, DeliveryRow, RevisionRow, TextRow, VectorRow
 from recollectx.embeddings.base import Vectors
-from recollectx.errors import BackendError, DatabaseBusy, InvalidSetting, RecollectxError
+from recollectx.errors import (
+    BackendError,
+    DatabaseBusy,
+    DimensionError,
+    InvalidClaim,
+    InvalidSetting,
+    RecollectxError,
+)
 from recollectx.storage.embedding import Apply
 from recollectx.storage.reading import MODEL, Reader
 from recollectx.storage.vector.base import VectorBackend
@@ -34,7 +42,8 @@ from recollectx.storage.vector.base import VectorBackend
 BATCH = 500
 TOGETHER = 2_000
 """How many changes a write takes along for an index in its own database; more than that the thread brings up."""
-LEASE = 30.0
+LEASE = 10.0
+"""Seconds for which a process that sends keeps others from it, longer than a batch takes; after a kill the index waits as long."""
 FIRST_PAUSE, LONGEST = 0.25, 60.0
 LINGER = 0.02
 AT_CLOSING = 5.0
@@ -205,6 +214,9 @@ class Feed:
         self._wake.set()
         thread.join(AT_CLOSING)
         self._stopped = True
+        with suppress(RecollectxError), self._database.write() as conn:
+            held = and_(DeliveryRow.name == self.name, DeliveryRow.holder == self._holder)
+            conn.execute(update(DeliveryRow).where(held).values(holder=None, until=None))
 
     def _run(self) -> None:
         while not self._stopped:
@@ -239,7 +251,7 @@ class Feed:
             try:
                 self._own()
                 done = self._all_sent()
-            except (BackendError, InvalidSetting) as error:
+            except (BackendError, DimensionError, InvalidClaim, InvalidSetting) as error:
                 self._failed(error)
                 return False
             if done:

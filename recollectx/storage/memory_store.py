@@ -172,9 +172,9 @@ class MemoryStore(Spellings):
         if not self._closed:
             if self._log_waits:
                 self.truncate_log()
-            self._closed = True
             if self.feed is not None:
                 self.feed.close()
+            self._closed = True
             self.retriever.clear()
             if isinstance(self.vectors, str) and self.backend is not None:
                 self.backend.close()
