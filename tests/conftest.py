@@ -20,7 +20,7 @@ os.environ["RECOLLECTX_EMBEDDER"] = "none"
 
 SERVERS = ("sqlite", "postgresql")
 ONLY = "RECOLLECTX_TEST_DATABASE"
-BOTH = frozenset({"test_memory"})
+BOTH = frozenset({"test_memory", "test_migrate"})
 
 DAY = 86_400.0
 START = 1_700_000_000.0

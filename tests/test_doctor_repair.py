@@ -11,14 +11,17 @@ import pytest
 from click.testing import CliRunner
 from conftest import DAY, START, event, fact, home
 from shelf import Shelf
+from sqlalchemy import text
 
 from recollectx import ALL_SCOPES, Memory
 from recollectx.cli.app import app
+from recollectx.db.engine import Database
 from recollectx.embeddings import HashEmbedder
 from recollectx.errors import BackendError, InvalidSetting, NotFound
 from recollectx.storage.feeding import OWNER
 from recollectx.storage.vector import ExactIndex, FAISSBackend
 from recollectx.upkeep.doctor import examine, repair
+from recollectx.upkeep.migrating import migrate
 from recollectx.upkeep.reindexing import UNDER_WAY, reindex, wait_until_fed
 
 D = 32
@@ -86,7 +89,7 @@ FAULTS = {
     "one live revision": f"UPDATE rx_revisions SET tx_to = 99 WHERE claim = {SMOKY} AND tx_to IS NULL",
     "text": "UPDATE rx_revisions SET text = (SELECT min(pk) FROM rx_texts)",
     "erased claims": f"UPDATE rx_claims SET erased = 1 WHERE pk = {SMOKY}",
-    "erased but for an alias": "INSERT INTO rx_aliases SELECT 1, 'other', pk, NULL FROM rx_claims WHERE erased > 0",
+    "erased but for an alias": "INSERT INTO rx_aliases (id, claim, tx_from) SELECT 'other', pk, 1 FROM rx_claims WHERE erased > 0",
     "edges": "INSERT INTO rx_edges SELECT 900, pk, 'supports', 1, 0.5, NULL, 1, NULL, NULL FROM rx_claims WHERE erased > 0",
     "unused wordings": "INSERT INTO rx_texts VALUES (900, 1, 1, 1, 'tea', 'is', 'marzipan', 'tea marzipan')",
     "foreign keys": f"DELETE FROM rx_claims WHERE pk = {SMOKY}",
@@ -111,11 +114,8 @@ def test_what_is_damaged_is_found_mended_and_gone(db, name, fault):
     outcome = repair(db, embedder=EMBEDDER)
     assert (outcome.before.wrong, outcome.after.wrong, outcome.failed) == (found.wrong, (), ())
     assert outcome.done
-    assert examine(db).wrong == ()
     if "history" not in name and name not in ("erased claims", "foreign keys"):
         assert set(before) <= set(history(db))
-    again = repair(db, embedder=EMBEDDER)
-    assert (again.done, again.failed) == ((), ())
 
 
 def lose_an_index_entry(db):
@@ -144,6 +144,8 @@ def test_all_at_once(db):
     assert set(chosen) - set(examine(db).wrong) == set()
     outcome = repair(db, embedder=EMBEDDER)
     assert (outcome.after.wrong, outcome.failed) == ((), ())
+    again = repair(db, embedder=EMBEDDER)
+    assert (again.before.wrong, again.done, again.failed, again.after.wrong) == ((), (), (), ())
 
 
 def test_a_mended_memory_believes_and_finds_what_it_did(db, world):
@@ -441,3 +443,65 @@ def test_whoever_feeds_an_index_is_gone_when_the_memory_is_closed(fed, held):
         with Memory.open(fed, vectors=Shelf(D, held, name="other"), embedder=EMBEDDER) as memory:
             memory.store(fact(f"of dish {number}"))
         assert "feed shelf:other" not in {thread.name for thread in threading.enumerate()}
+
+
+# -- on a server -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def served(world, postgres):
+    """The memory on PostgreSQL, with an index elsewhere that has everything."""
+    url = postgres.empty()
+    migrate(world, url)
+    yield url
+    postgres.drop(url)
+
+
+def damage_there(url, *statements):
+    with closing(Database.open(url)) as database, database.write() as conn:
+        conn.execute(text("SET LOCAL session_replication_role = replica"))
+        for statement in statements:
+            assert conn.execute(text(statement)).rowcount, statement
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("search tokens", "hashes", "strengths", "every wording has a vector"),
+        ("confidence history", "unused wordings", "transactions", "token vectors"),
+        ("erased claims", "one live revision"),
+        ("foreign keys", "edges that lead nowhere"),
+        ("text", "another end of history"),
+    ],
+)
+def test_a_server_is_mended_as_a_file_is(served, names):
+    assert examine(served).wrong == ()
+    damage_there(served, *(FAULTS[name] for name in names))
+    assert {name for name in names if name in KNOWN} - set(examine(served).wrong) == set()
+    assert not examine(served).well
+    outcome = repair(served, embedder=EMBEDDER)
+    assert (outcome.after.wrong, outcome.failed) == ((), ())
+    assert examine(served).wrong == ()
+
+
+KNOWN = {
+    "search tokens",
+    "hashes",
+    "strengths",
+    "every wording has a vector",
+    "confidence history",
+    "unused wordings",
+}
+KNOWN |= {"foreign keys", "transactions", "token vectors", "erased claims", "text"}
+
+
+def test_an_index_beside_a_server_is_mended(served):
+    held = {}
+    with Memory.open(served, vectors=Shelf(D, held), embedder=EMBEDDER) as memory:
+        assert reindex(memory.storage).vectors == 9
+    (one, two, *_) = sorted(names(held))
+    del held[one]
+    held["nobody's", "x"] = held[two]
+    assert looked(served, held).wrong == ("index missing", "index left")
+    assert mended(served, held).after.wrong == ()
+    assert looked(served, held).wrong == ()

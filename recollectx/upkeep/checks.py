@@ -9,6 +9,7 @@ from sqlalchemy.orm import aliased
 from recollectx.db.tables import (
     AliasRow,
     AssertionRow,
+    Base,
     ChangeRow,
     ClaimRow,
     EdgeRow,
@@ -45,6 +46,18 @@ def file_findings(conn: Connection) -> Iterator[Finding]:
     )
     mode = str(conn.exec_driver_sql("PRAGMA journal_mode").scalar())
     yield Finding("journal mode", mode == "wal", mode)
+
+
+def server_findings(conn: Connection) -> Iterator[Finding]:
+    """What PostgreSQL has no command of its own to look for."""
+    counts: dict[str, int] = {}
+    for table in Base.metadata.sorted_tables:
+        for key in table.foreign_keys:
+            nowhere = key.parent.is_not(None) & ~exists().where(key.column == key.parent)
+            found = conn.execute(select(func.count()).select_from(table).where(nowhere)).scalar_one()
+            counts[table.name] = counts.get(table.name, 0) + found
+    total, tables = sum(counts.values()), ", ".join(name for name, count in counts.items() if count)
+    yield Finding("foreign keys", not total, f"{total} rows of {tables} point nowhere" if total else "")
 
 
 def content_findings(conn: Connection) -> Iterator[Finding]:

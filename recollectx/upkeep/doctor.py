@@ -31,7 +31,7 @@ from recollectx.storage.memory_store import MemoryStore
 from recollectx.storage.vector.base import VectorBackend
 from recollectx.storage.vector.named import EXACT, backend_from
 from recollectx.storage.vector.text import TextProtocol, is_text_backend
-from recollectx.upkeep.checks import content_findings, file_findings
+from recollectx.upkeep.checks import content_findings, file_findings, server_findings
 from recollectx.upkeep.findings import Examined, Finding
 from recollectx.upkeep.indexes import index_findings
 from recollectx.upkeep.mending import Mended, mend
@@ -71,10 +71,10 @@ def examine(
     holds: dict[str, Any] = {}
     try:
         with _server(url) if path is None else _past_the_engine(path) as conn:
-            if path is not None:
-                findings += file_findings(conn)
+            findings += _OF_A_SERVER if path is None else file_findings(conn)
             findings.append(schema := _schema(conn))
             if schema.ok:
+                findings += server_findings(conn) if path is None else ()
                 findings += content_findings(conn)
                 holds = _holds(conn)
     except DBAPIError as error:
@@ -85,6 +85,11 @@ def examine(
         # Measured last: what is in the log is copied to the file when the last reader goes.
         holds |= _sizes(path, holds)
     return Examined(str(path or place_of(url)), tuple(findings), holds)
+
+
+_OF_A_SERVER = tuple(
+    Finding(check, True, "the server's own affair") for check in ("integrity", "journal mode")
+)
 
 
 def repair(

@@ -92,7 +92,7 @@ def _move(source: Database, target: Database, *, restart: bool, batch: int, prog
         if (found := version(conn)) != HEAD:
             told = "holds no memory" if found is None else f"is at version {found}, not {HEAD}; open it once"
             raise InvalidSetting(f"{place} {told}")
-        if target.engine.dialect.name == "postgresql":
+        if (conn.dialect.name, target.engine.dialect.name) == ("sqlite", "postgresql"):
             refuse_nul(conn)
         origin = origin_of(conn, place)
         resumed = _prepare(target, origin, restart=restart)

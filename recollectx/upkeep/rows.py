@@ -4,11 +4,23 @@ None of it is belief, and none of it was ever said, so rows are written as they 
 transaction, and no change is logged. Other processes see the mended rows when they next read the scope as a whole.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, exists, func, insert, select, update
+from sqlalchemy import (
+    Connection,
+    FromClause,
+    Table,
+    bindparam,
+    delete,
+    exists,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 
 from recollectx.db.tables import (
     Base,
@@ -39,19 +51,29 @@ def rebuild_indexes(store: MemoryStore) -> str:
 
 
 def drop_dangling(store: MemoryStore) -> str:
-    """Delete rows that point to rows that are not there; a claim whose wording is gone keeps the rest."""
-    dropped: Counter[str] = Counter()
+    """Delete rows that point to rows that are not there, and those that point to such; a claim whose wording is gone
+    keeps the rest."""
+    dropped: dict[str, int] = {}
     with store.database.write() as conn:
-        if conn.dialect.name == "sqlite":
-            # Parents go before their children here, which is counted at the end only.
-            conn.exec_driver_sql("PRAGMA defer_foreign_keys=ON")
-        for table in Base.metadata.sorted_tables:
-            for key in table.foreign_keys:
-                if key.parent is not table_of(RevisionRow).c.text:
-                    gone = key.parent.is_not(None) & ~exists().where(key.column == key.parent)
-                    dropped[table.name] += conn.execute(delete(table).where(gone)).rowcount
+        # Children go first: a server refuses to delete what is pointed to.
+        for table in reversed(Base.metadata.sorted_tables):
+            if table.foreign_keys:
+                dropped[table.name] = conn.execute(delete(table).where(_is_lost(table, table))).rowcount
     told = ", ".join(f"{count:,} of {name}" for name, count in dropped.items() if count)
     return f"rows that pointed nowhere were deleted: {told}" if told else ""
+
+
+def _is_lost(table: Table, rows: FromClause) -> Any:
+    """Whether a row of `rows`, which is `table` or an alias of it, points to none that is there and not lost itself."""
+    lost = []
+    for key in table.foreign_keys:
+        if key.parent is not table_of(RevisionRow).c.text:
+            parents = key.column.table.alias()
+            there = exists().where(parents.c[key.column.name] == rows.c[key.parent.name])
+            if key.column.table.foreign_keys:
+                there = there.where(~_is_lost(key.column.table, parents))
+            lost.append(rows.c[key.parent.name].is_not(None) & ~there)
+    return or_(*lost)
 
 
 def repoint_wordings(store: MemoryStore) -> str:
