@@ -182,6 +182,21 @@ def test_half_erased_words_go_from_everywhere(db):
     assert b"smoky" not in db.read_bytes()
 
 
+def test_a_reader_keeps_erased_words_in_the_log_and_it_is_said(db):
+    with (
+        Memory.open(db, embedder=EMBEDDER) as memory,
+        closing(sqlite3.connect(db, isolation_level=None)) as reader,
+    ):
+        claim = memory.store(fact("of saffron")).claim_id
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM rx_texts").fetchall()
+        memory.erase(claim)
+        assert "somebody is reading" in repair(db).failed[0]
+        reader.execute("ROLLBACK")
+        assert repair(db).failed == ()
+    assert b"saffron" not in db.read_bytes()
+
+
 def test_what_cannot_be_mended_is_said(db):
     damage(db, f"DELETE FROM rx_texts WHERE claim = {SMOKY}", FAULTS["hashes"].replace("smoky", "earthy"))
     outcome = repair(db, embedder=EMBEDDER)
