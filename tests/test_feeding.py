@@ -12,7 +12,7 @@ from qdrant_server import QdrantServer
 from recollectx import Memory, SemanticClaim
 from recollectx.embeddings import HashEmbedder
 from recollectx.errors import InvalidSetting
-from recollectx.storage import feeding
+from recollectx.storage import places
 from recollectx.storage.embedding import Embedding
 from recollectx.storage.feeding import OWNER
 from recollectx.storage.vector import QdrantBackend
@@ -98,7 +98,7 @@ def test_a_server_that_is_away_costs_no_write_and_no_hit(path, service):
         late = [said(chance) for _ in range(20)]
         began = time.monotonic()
         assert all(result.claim_id for result in memory.store_many(late))
-        assert time.monotonic() - began < feeding.LEASE
+        assert time.monotonic() - began < places.LEASE
         assert memory.recall(late[7].text).hits[0].parts.cosine == pytest.approx(1, abs=1e-3)
         assert not memory.settle(0.3)
         lag = memory.storage.feed.lag()

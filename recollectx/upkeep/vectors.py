@@ -8,7 +8,7 @@ from sqlalchemy import Connection, bindparam, exists, func, or_, select
 
 from recollectx.db.statements import fetch
 from recollectx.db.tables import ClaimRow, TextRow, TokenVectorsRow, VectorRow
-from recollectx.storage.feeding import unpacked
+from recollectx.storage.batches import unpacked
 from recollectx.storage.reading import MODEL, Reader
 from recollectx.storage.token_rows import count_waiting
 from recollectx.upkeep.findings import Finding, finding_of
