@@ -35,16 +35,16 @@ from recollectx.claims import (
 )
 from recollectx.correcting import Correcting
 from recollectx.db.database import default_path
+from recollectx.db.engine import BUSY_SECONDS
 from recollectx.deciding import Decider, RuleDecider
 from recollectx.deriving import derive
 from recollectx.disputes import OpenDispute, queue, resolve
 from recollectx.echoes import Shown
 from recollectx.edges import Edge, Relation
-from recollectx.embeddings import EmbedderLike, embedder_from
+from recollectx.embeddings import EmbedderLike
 from recollectx.errors import InvalidClaim, InvalidQuery, InvalidSetting, ScopeError
 from recollectx.explaining import deep, direct
 from recollectx.extractors.base import Extraction, Extractor
-from recollectx.extractors.phrases import PhraseExtractor
 from recollectx.graph.explanation import ExplanationResult
 from recollectx.history import History
 from recollectx.instants import Instant, to_seconds
@@ -52,17 +52,27 @@ from recollectx.intake import Intake
 from recollectx.judging import BY_RULE
 from recollectx.llm.base import Usage
 from recollectx.llm.providers import provider_from
+from recollectx.opening import (
+    chosen_embedder,
+    chosen_extractor,
+    decider_of,
+    deciding_model,
+    open_store,
+    opened_with,
+)
 from recollectx.policies.base import PolicyLike
 from recollectx.propagation import ConfidenceChangeEvent, Rule
 from recollectx.query import Query, Recall, check_count
 from recollectx.reach import find, known
 from recollectx.remembering import USER, Message, Remembered, read_messages, read_text, sessions_of
 from recollectx.revising import WORDING, revised, revision
+from recollectx.settings import settings_from
 from recollectx.storage.erasing import holds_more
 from recollectx.storage.journal import events
 from recollectx.storage.live_graph import LiveGraph
 from recollectx.storage.memory_store import MemoryStore
 from recollectx.storage.reading import Reader
+from recollectx.storage.retrieval import CACHE_BYTES
 from recollectx.storage.transactions import last_of
 from recollectx.storage.vector.base import VectorBackend
 from recollectx.storage.vector.text import TextProtocol
@@ -117,51 +127,91 @@ class Memory:
         scope: str = GLOBAL,
         write_policy: PolicyLike | None = None,
         decider: Decider | None = None,
-        extractor: Extractor | str | None = "phrases",
+        extractor: Extractor | str | None = "auto",
         embedder: EmbedderLike = "auto",
         token_vectors: bool | None = None,
-        vectors: VectorBackend | TextProtocol | None = None,
+        vectors: VectorBackend | TextProtocol | str | None = None,
+        vectors_api_key: str | None = None,
+        llm: Any = None,
         rule: Rule | None = None,
         clock: Callable[[], float] = time.time,
         updater: Any = None,
+        busy_seconds: float = BUSY_SECONDS,
+        cache_bytes: int = CACHE_BYTES,
     ) -> "Memory":
         """A memory on a file, `:memory:` or a database URL; close it, or use it in a `with`.
 
         path_or_url: None takes RECOLLECTX_DB from the environment, else ~/.recollectx/memory.db.
-        extractor: "phrases" is the English phrase set that needs no model.  rule: see MemoryStore.
-        embedder: "auto" takes RECOLLECTX_EMBEDDER from the environment ("none" for none), else the embedded model if it is installed, None leaves recall to words; also an Embedder
-        or a plain function.  vectors, token_vectors: see MemoryStore; `vectors` brings its own embedder.
-        updater: a model as MemoryUpdater takes it, which then decides; None for no model.
+        embedder: "auto" takes RECOLLECTX_EMBEDDER from the environment ("none" for none), else the embedded model if
+        it is installed, None leaves recall to words; also an Embedder, a name or a plain function.
+        vectors: a VectorBackend, which brings its own embedder, or a name: "faiss", "pgvector", "pinecone://index",
+        "qdrant://host:6333/collection" (see recollectx.storage.vector.named).
+        llm: a language model, or its name as "openai:gpt-5.4-mini", that extracts and decides where no extractor,
+        decider or updater is given.  updater: one that only decides.
+        extractor: "auto" is `llm`, else "phrases", the English phrase set that needs no model.
+        rule, token_vectors, vectors_api_key, busy_seconds, cache_bytes: see MemoryStore.
         """
-        if isinstance(extractor, str):
-            if extractor != "phrases":
-                raise InvalidQuery(
-                    f"extractor {extractor!r} is unknown; give 'phrases', an Extractor or None"
-                )
-            extractor = PhraseExtractor()
         check_text(scope, "scope")
-        if updater is not None and decider is not None:
-            raise InvalidSetting("a model as updater decides, and so does a decider: give one")
-        if isinstance(updater, RuleDecider):
-            raise InvalidSetting(
-                "Memory.open makes the updater from a model: updater=llm; one that is made already goes with its "
-                "store: Memory(store, updater=MemoryUpdater(store, llm))"
-            )
-        model = None if updater is None else provider_from(updater)
-        target = default_path() if path_or_url is None else path_or_url
-        if isinstance(embedder, str) and embedder == "auto":
-            embedder = None if vectors is not None else default_embedder()
-        storage = MemoryStore(
-            target,
-            vectors,
-            embedder=embedder_from(embedder),
+        model = None if llm is None else provider_from(llm)
+        deciding = deciding_model(updater, model, decider)
+        reading = chosen_extractor(extractor, model)
+        storage = open_store(
+            path_or_url,
+            vectors=vectors,
+            vectors_api_key=vectors_api_key,
+            embedder=chosen_embedder(embedder, vectors),
             token_vectors=token_vectors,
             rule=rule,
             clock=clock,
+            busy_seconds=busy_seconds,
+            cache_bytes=cache_bytes,
         )
-        if model is not None:
-            decider = MemoryUpdater(storage, model)
-        return cls(storage, scope=scope, write_policy=write_policy, decider=decider, extractor=extractor)
+        decides = decider_of(storage, deciding) if decider is None else decider
+        return cls(storage, scope=scope, write_policy=write_policy, decider=decides, extractor=reading)
+
+    @classmethod
+    def from_config(
+        cls,
+        config: Mapping[str, Any] | str | os.PathLike[str] | None = None,
+        *,
+        write_policy: PolicyLike | None = None,
+        decider: Decider | None = None,
+        extractor: Extractor | str | None = "auto",
+        rule: Rule | None = None,
+        clock: Callable[[], float] = time.time,
+        **given: Any,
+    ) -> "Memory":
+        """A memory by configuration: a mapping or the path of a TOML file, completed from the environment.
+
+        given: single settings, which count before all else; see recollectx.settings. The others are as in `open`.
+        Raises InvalidSetting for an unknown setting and a value of the wrong kind, before anything is opened.
+        """
+        return cls.open(
+            **opened_with(settings_from(config, **given)),
+            write_policy=write_policy,
+            decider=decider,
+            extractor=extractor,
+            rule=rule,
+            clock=clock,
+        )
+
+    def in_scope(self, scope: str) -> "Memory":
+        """A memory of another scope over the same store, with the same policy, decider and extractor; close one of
+        them."""
+        return Memory(
+            self.storage,
+            scope=scope,
+            write_policy=self.policy,
+            decider=self.decider,
+            extractor=self.extractor,
+        )
+
+    def settle(self, timeout: float = 30.0) -> bool:
+        """Wait until an index outside the process has all that is written now; False if `timeout` seconds did not do.
+
+        Recall does not need it. An erasure whose receipt is `pending` is complete after it.
+        """
+        return self.storage.settle(timeout)
 
     def close(self) -> None:
         """Let the database go."""
@@ -276,7 +326,7 @@ class Memory:
     def _correcting(self) -> Correcting:
         return Correcting(self.storage, self.scope, self._intake(), decider=self.decider, place=self._place)
 
-    def update(self, claim_id: str, **changes: Any) -> WriteResult:
+    def update(self, /, claim_id: str, **changes: Any) -> WriteResult:
         """Change fields of a claim; the id stays and both versions are kept in history.
 
         confidence and evidence replace what its source asserted. Raises NotFound for an unknown id, InvalidClaim
@@ -493,15 +543,15 @@ class Memory:
 
     # -- reading ---------------------------------------------------------------------------------------------
 
-    def recall(self, text: str, k: int = 10, **filters: Any) -> Recall:
+    def recall(self, /, text: str, k: int = 10, **filters: Any) -> Recall:
         """The `k` claims that answer `text` best; filters are the fields of Query, `scopes` and `as_of` among them."""
         return self.storage.recall(self._query(text=text, k=k, **filters))
 
-    def retrieve(self, **filters: Any) -> builtins.list[Claim]:
+    def retrieve(self, /, **filters: Any) -> builtins.list[Claim]:
         """Every current claim that passes the filters, newest first; filters are the fields of Query."""
         return self.storage.recall(self._query(**{"k": None, **filters})).claims
 
-    def list(self, limit: int = 50, offset: int = 0, **filters: Any) -> builtins.list[Claim]:
+    def list(self, /, limit: int = 50, offset: int = 0, **filters: Any) -> builtins.list[Claim]:
         """One page of `retrieve`."""
         return self.retrieve(k=limit, offset=offset, **filters)
 
@@ -509,7 +559,7 @@ class Memory:
         """The claim of this id or alias as it reads now; None if this scope holds none."""
         return self.storage.get(claim_id, scopes=(self.scope,), retired=True)
 
-    def count(self, **filters: Any) -> int:
+    def count(self, /, **filters: Any) -> int:
         """How many current claims pass the filters."""
         return self.storage.count_hits(self._query(**{"k": None, **filters}))
 
@@ -609,12 +659,6 @@ class Memory:
     def _canonical(self, claim_id: str) -> str:
         with self.storage.reader() as reader:
             return find(reader, self.scope, claim_id).id
-
-
-def default_embedder() -> str | None:
-    """What "auto" means here: RECOLLECTX_EMBEDDER, where "none" is no embedder, else the embedded model."""
-    named = os.environ.get("RECOLLECTX_EMBEDDER") or "auto"
-    return None if named == "none" else named
 
 
 def _with_decisions(found: Extraction, results: Sequence[WriteResult]) -> Extraction:

@@ -8,16 +8,28 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from recollectx.columns import Columns, Floats, Mask, Row, Rows, Vector
+from recollectx.columns import Columns, Floats, Row, Rows, Vector
 from recollectx.filters import passing
 from recollectx.late_interaction import FIRST, UNIT
 from recollectx.query import Parts, Query, Weights
-from recollectx.relevance import Relevance, idf_of, relevance, scored, shares
+from recollectx.relevance import Meaning, Relevance, idf_of, relevance, scored, shares
 
-__all__ = ["Ranked", "Row", "ScopeIndex"]
+__all__ = ["Cosines", "Ranked", "Row", "ScopeIndex"]
 
 RATES = {"episodic": 0.001, "semantic": 0.0001}
 """How fast a claim of each type fades, per hour, at importance 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cosines:
+    """Cosines with a question by claim, from an index elsewhere; the claims that are left out have none.
+
+    mean, spread: of all of the scope, if those left out have a cosine too that nobody looked up."""
+
+    by_claim: Mapping[int, float]
+    mean: float | None = None
+    spread: float | None = None
+
 
 Closer: TypeAlias = Callable[[list[int], Callable[[str], float]], dict[int, float]]
 """MaxSim by claim, of the claims among those given that have token vectors; the second argument gives the IDF of a token."""
@@ -41,7 +53,7 @@ class ScopeIndex(Columns):
         now: float,
         vector: Vector | None = None,
         *,
-        cosines: Mapping[int, float] | None = None,
+        cosines: Cosines | None = None,
         closer: Closer | None = None,
     ) -> list[Ranked]:
         """The rows that pass every filter, best first, at most query.offset + query.k of them.
@@ -49,7 +61,7 @@ class ScopeIndex(Columns):
         Without text: all that pass, newest first, each of score 1 (times what the weights take off).
         now: seconds since 1970 UTC, for validity and recency.
         vector: the question's, shape (dimension,); without it, or where no row has a vector, words alone decide.
-        cosines: by claim, from an index elsewhere, in place of the vector; the claims it leaves out have none.
+        cosines: from an index elsewhere, in place of the vector.
         closer: gives MaxSim for some of the first claims, which is then counted in; it is asked once, and only where
         vectors have a say. With it a filter can move a score, because others come first.
         Ties go to the more confident, then the newer, then the larger primary key.
@@ -100,26 +112,36 @@ class ScopeIndex(Columns):
             found.score[compared] = scored(found.whole[compared])
         return near_by
 
+    def by_words(self, text: str, weights: Weights, most: int) -> list[int]:
+        """The claims that fit a question best by words alone, at most `most`, in no order."""
+        found = relevance(self, text, weights, None)
+        rows = found.rows
+        if rows.size > most:
+            rows = rows[np.argpartition(found.score[rows], -most)[-most:]]
+        claims: list[int] = self.column["claim"][rows].tolist()
+        return claims
+
     def passing(self, query: Query, now: float) -> set[int]:
         """The claims that pass every filter of the query."""
         rows = passing(self, np.flatnonzero(self.column["alive"][: self.used]), query, now)
         return set(self.column["claim"][rows].tolist())
 
-    def _near(self, vector: Vector | None, cosines: Mapping[int, float] | None) -> tuple[Floats, Mask] | None:
+    def _near(self, vector: Vector | None, cosines: Cosines | None) -> Meaning | None:
         """The cosine of every row and which rows have one; None if none has."""
-        if cosines is not None:
-            rows = self.rows_of(cosines)
-            known = [claim for claim in cosines if claim in self._row_of]
-            cosine, embedded = np.zeros(self.used), np.zeros(self.used, bool)
-            cosine[rows] = [cosines[claim] for claim in known]
-            embedded[rows] = True
-        elif vector is None or not self.column["embedded"][: self.used].any():
-            return None
-        else:
-            embedded = self.column["embedded"][: self.used]
-            cosine = self.cosines(vector).astype(np.float64)
         # The last digits of a product depend on where in the matrix a row stands; equal vectors must tie.
-        return (cosine.round(6), embedded) if embedded.any() else None
+        if cosines is not None:
+            rows = self.rows_of(cosines.by_claim)
+            known = [claim for claim in cosines.by_claim if claim in self._row_of]
+            cosine, embedded = np.zeros(self.used), np.zeros(self.used, bool)
+            cosine[rows] = [cosines.by_claim[claim] for claim in known]
+            embedded[rows] = True
+            if embedded.any():
+                return Meaning(cosine.round(6), embedded, cosines.mean, cosines.spread)
+            return None
+        embedded = self.column["embedded"][: self.used]
+        if vector is None or not embedded.any():
+            return None
+        return Meaning(self.cosines(vector).astype(np.float64).round(6), embedded)
 
     def _fading(self, rows: Rows, bias: float, now: float) -> Floats:
         """decay ** bias with decay = exp(-rate * hours * (1 - importance)); exactly 1 at bias 0."""
@@ -160,7 +182,7 @@ class ScopeIndex(Columns):
             columns["recency"] = fading.tolist()
         if found is not None:
             if found.near is not None:
-                near = zip(*(column[rows].tolist() for column in found.near), strict=True)
+                near = zip(*(column[rows].tolist() for column in found.near[:2]), strict=True)
                 columns["cosine"] = [value if embedded else None for value, embedded in near]
             if found.idf:
                 columns["keyword"] = found.keyword[rows].tolist()

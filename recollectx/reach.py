@@ -35,11 +35,11 @@ def beginning(reader: Reader, scope: str, prefix: str, most: int) -> list[Claim]
     # A range can use the index of ids, LIKE cannot.
     end = prefix + "\U0010ffff"
     here = (ClaimRow.scope == scope, ClaimRow.erased.is_(None))
-    own = select(ClaimRow.pk).where(ClaimRow.id.between(prefix, end), *here)
+    own = select(ClaimRow.pk).where(ClaimRow.id >= prefix, ClaimRow.id <= end, *here)
     other = (
         select(ClaimRow.pk)
         .join(AliasRow, and_(AliasRow.claim == ClaimRow.pk, AliasRow.tx_to.is_(None)))
-        .where(AliasRow.id.between(prefix, end), *here)
+        .where(AliasRow.id >= prefix, AliasRow.id <= end, *here)
     )
     keys = {row.pk for statement in (own, other) for row in reader.conn.execute(statement.limit(most))}
     return [claim for _, claim in sorted(reader.claims(keys).items())]

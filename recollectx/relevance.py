@@ -24,6 +24,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 import numpy as np
 
@@ -44,6 +45,18 @@ _MIDDLE, _WIDTH = 8.0, 4.0
 average row's 0: so low a score keeps the weights of a claim's own numbers from lifting it over a match."""
 
 
+class Meaning(NamedTuple):
+    """The cosine of every row with the question, and which rows have one.
+
+    mean, spread: of the cosines of all rows of the scope, where only some are known; None: as those known have them.
+    """
+
+    cosine: Floats
+    embedded: Mask
+    mean: float | None = None
+    spread: float | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Relevance:
     """What a question makes of every row; only `rows` are hits.
@@ -57,7 +70,7 @@ class Relevance:
 
     rows: Rows
     keyword: Floats
-    near: tuple[Floats, Mask] | None
+    near: Meaning | None
     lent: Floats | None
     session: Floats | None
     speaker: Floats | None
@@ -68,16 +81,16 @@ class Relevance:
     since: float | None
 
 
-def relevance(columns: Columns, text: str, weights: Weights, near: tuple[Floats, Mask] | None) -> Relevance:
-    """The relevance of every row. near: the cosines and which rows have one; None: words alone decide."""
+def relevance(columns: Columns, text: str, weights: Weights, near: Meaning | None) -> Relevance:
+    """The relevance of every row. near: None where words alone decide."""
     words = query_tokens(text)
     keyword, idf = _keyword(columns, words if weights.keyword else [])
     share, alive = keyword / (sum(idf.values()) or 1.0), columns.column["alive"][: columns.used]
     if near is None:
-        own, unit, rows = share.copy(), _spread(share[alive]), np.flatnonzero(keyword)
+        own, unit, rows = share.copy(), spread_of(share[alive]), np.flatnonzero(keyword)
     else:
-        cosine, embedded = near
-        unit, own = 1.0, weights.dense * _standing(cosine, embedded)
+        embedded = near.embedded
+        unit, own = 1.0, weights.dense * _meant(near)
         if idf:
             own += weights.keyword * _standing(share, alive)
         rows = np.flatnonzero(embedded | (keyword > 0))
@@ -219,8 +232,8 @@ def shares(columns: Columns, rows: Rows, idf: Mapping[str, float]) -> Floats:
     return share
 
 
-def _spread(values: Floats) -> float:
-    """The standard deviation, with that of a few usual rows counted in; rounded, as its last digits depend on the
+def spread_of(values: Floats) -> float:
+    """The standard deviation that z goes by, with that of a few usual rows counted in; rounded, as its last digits depend on the
     order in which rows were put."""
     if not values.size:
         return _USUAL_SPREAD
@@ -229,11 +242,19 @@ def _spread(values: Floats) -> float:
     return round(spread, _DIGITS)
 
 
+def _meant(near: Meaning) -> Floats:
+    """z of each cosine, by the numbers of the whole scope where they were given; 0 for a row without one."""
+    if near.mean is None or near.spread is None:
+        return _standing(near.cosine, near.embedded)
+    standing: Floats = np.where(near.embedded, (near.cosine - near.mean) / near.spread, 0.0)
+    return standing
+
+
 def _standing(values: Floats, among: Mask) -> Floats:
     """z: how many standard deviations each value lies from the mean of those `among`; 0 for the others."""
     whole = bool(among.all())
     counted = values if whole else values[among]
-    standing: Floats = (values - round(float(counted.mean()), _DIGITS)) / _spread(counted)
+    standing: Floats = (values - round(float(counted.mean()), _DIGITS)) / spread_of(counted)
     if not whole:
         standing[~among] = 0.0
     return standing

@@ -8,13 +8,14 @@ child is killed with SIGKILL, and the database is opened again and compared with
 import argparse
 import os
 import random
-import sqlite3
 import subprocess
 import sys
 import tempfile
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from behind import rows
 
 from recollectx import EpisodicClaim, Memory, SemanticClaim, Status
 
@@ -51,8 +52,8 @@ class Outcome:
     faults: list[str] = field(default_factory=list)
 
 
-def kill_once(path: Path, seconds: float) -> Outcome:
-    """Starts the child, kills it `seconds` after it is ready, and looks at what is left."""
+def kill_once(path: Path | str, seconds: float) -> Outcome:
+    """Starts the child, kills it `seconds` after it is ready, and looks at what is left. path: or a URL."""
     os.environ["RECOLLECTX_EMBEDDER"] = "none"
     child = subprocess.Popen(
         [sys.executable, __file__, "--child", str(path)], stdout=subprocess.PIPE, text=True
@@ -69,15 +70,14 @@ def kill_once(path: Path, seconds: float) -> Outcome:
     return inspect(path, [line.split() for line in lines[1:] if line.endswith("\n")])
 
 
-def inspect(path: Path, acknowledged: list[list[str]]) -> Outcome:
+def inspect(path: Path | str, acknowledged: list[list[str]]) -> Outcome:
     """Compares the database with the acknowledged lines."""
     outcome = Outcome(len(acknowledged))
-    with sqlite3.connect(path) as db:
-        if db.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
+    if isinstance(path, Path):
+        if rows(path, "PRAGMA integrity_check") != [("ok",)]:
             outcome.faults.append("the file is damaged")
-        if db.execute("PRAGMA foreign_key_check").fetchall():
+        if rows(path, "PRAGMA foreign_key_check"):
             outcome.faults.append("a row points nowhere")
-    db.close()
     forgotten = {line[1] for line in acknowledged if line[0] == "forgot"}
     with Memory.open(path) as memory:
         for kind, claim_id, *rest in acknowledged:

@@ -1,4 +1,5 @@
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -6,6 +7,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from behind import writing
 from conftest import event, fact
 from sqlalchemy.event import listen
 
@@ -92,44 +94,39 @@ def test_opening_and_closing_from_many_threads(path):
         assert {claim.id for claim in memory.retrieve()} == acknowledged
 
 
-def test_four_processes_that_create_one_file_together_lose_nothing(tmp_path):
-    path = tmp_path / "new" / "memory.db"
+def test_four_processes_that_make_one_database_together_lose_nothing(unmade):
     writers = [
-        subprocess.Popen([sys.executable, "-c", WRITER, str(path), str(number), "50"]) for number in range(4)
+        subprocess.Popen([sys.executable, "-c", WRITER, str(unmade), str(number), "50"])
+        for number in range(4)
     ]
     assert [writer.wait(timeout=120) for writer in writers] == [0, 0, 0, 0]
-    with Memory.open(path) as memory:
+    with Memory.open(unmade) as memory:
         texts = {claim.text for claim in memory.retrieve()}
         assert len(memory.recall("process store", k=300)) == 200
     assert texts == {f"process {p} store {n}" for p in range(4) for n in range(50)}
 
 
 def test_a_lock_held_too_long_is_an_error_that_loses_nothing(path):
-    holder = sqlite3.connect(path, isolation_level=None)
     store = MemoryStore(path, busy_seconds=0.2)
     memory = Memory(store)
     kept = memory.store(fact("sweet")).claim_id
-    holder.execute("BEGIN IMMEDIATE")
-    with pytest.raises(DatabaseBusy, match=r"memory\.db"):
-        memory.store(fact("bitter"))
-    with pytest.raises(TimeoutError):
-        memory.forget(kept)
-    assert [claim.id for claim in memory.retrieve()] == [kept]
-    holder.execute("ROLLBACK")
-    holder.close()
+    with writing(path):
+        with pytest.raises(DatabaseBusy, match=re.escape(store.database.place)):
+            memory.store(fact("bitter"))
+        with pytest.raises(TimeoutError):
+            memory.forget(kept)
+        assert [claim.id for claim in memory.retrieve()] == [kept]
     assert memory.store(fact("bitter")).action == Action.ADD
     assert memory.count() == 2
     store.close()
 
 
 def test_a_shorter_lock_is_waited_for(memory, path):
-    holder = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    holder.execute("BEGIN IMMEDIATE")
-    release = threading.Timer(0.2, lambda: holder.execute("ROLLBACK"))
-    release.start()
-    assert memory.store(fact("sweet")).action == Action.ADD
-    release.join()
-    holder.close()
+    with writing(path) as holder:
+        release = threading.Timer(0.2, holder.connection.dbapi_connection.rollback)
+        release.start()
+        assert memory.store(fact("sweet")).action == Action.ADD
+        release.join()
 
 
 def test_readers_see_whole_transactions_while_others_write(memory):
@@ -173,7 +170,7 @@ def test_a_writer_that_fails_among_others_takes_nothing_with_it(memory):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
-def test_a_forked_child_writes_beside_its_parent(tmp_path):
+def test_a_forked_child_writes_beside_its_parent(path):
     program = """
 import os, sys
 from recollectx import EpisodicClaim, Memory
@@ -189,7 +186,7 @@ if child:
 os._exit(0) if not child else memory.close()
 """
     done = subprocess.run(
-        [sys.executable, "-c", program, str(tmp_path / "m.db")],
+        [sys.executable, "-c", program, str(path)],
         capture_output=True,
         text=True,
         timeout=60,
@@ -198,17 +195,17 @@ os._exit(0) if not child else memory.close()
     assert (done.stdout.split(), done.stderr) == (["41", "41"], "")
 
 
-def test_a_file_that_was_deleted_and_made_anew_is_another_database(path):
-    first = Memory.open(path)
+def test_a_file_that_was_deleted_and_made_anew_is_another_database(file):
+    first = Memory.open(file)
     first.store(event("before"))
-    for each in path.parent.glob(f"{path.name}*"):
+    for each in file.parent.glob(f"{file.name}*"):
         each.unlink()
-    with Memory.open(path) as memory:
+    with Memory.open(file) as memory:
         assert memory.count() == 0
         memory.store(event("after"))
-        assert path.exists()
+        assert file.exists()
     first.close()
-    with Memory.open(path) as memory:
+    with Memory.open(file) as memory:
         assert [claim.text for claim in memory.retrieve()] == ["after"]
 
 
@@ -225,8 +222,8 @@ def test_a_decider_may_ask_the_memory_it_decides_for():
         assert asking.found == 1
 
 
-def test_connections_kept_for_reading_are_few_see_what_is_new_and_go_at_the_end(path):
-    memory = Memory.open(path)
+def test_connections_kept_for_reading_are_few_see_what_is_new_and_go_at_the_end(file):
+    memory = Memory.open(file)
     engine, closed = memory.storage.database.engine, []
     listen(engine, "close", lambda connection, _: closed.append(connection))
     claim_id = memory.store(event("it may rain")).claim_id
@@ -241,7 +238,7 @@ def test_connections_kept_for_reading_are_few_see_what_is_new_and_go_at_the_end(
     with pytest.raises(ZeroDivisionError), memory.storage.reader():
         _ = 1 / 0
     assert engine.pool.checkedout() < 8
-    with sqlite3.connect(path, isolation_level=None) as other:
+    with sqlite3.connect(file, isolation_level=None) as other:
         other.execute("UPDATE rx_claims SET confidence = .25")
     assert [memory.get(claim_id).confidence for _ in range(8)] == [0.25] * 8
     opened, closed[:] = engine.pool.checkedout() + engine.pool.checkedin(), []

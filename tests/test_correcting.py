@@ -9,8 +9,9 @@ from functools import lru_cache
 from itertools import count
 
 import pytest
+from behind import content
 from click.testing import CliRunner
-from conftest import DAY, NOW, START, event, fact, home
+from conftest import DAY, NOW, START, event, fact, home, scratch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -74,7 +75,7 @@ def test_why_a_claim_was_corrected_goes_when_it_is_erased(path, memory):
     assert memory.retrieve(metadata={"correction_reason": "she said Xanadu in jest"}) == []
     assert all("correction_reason" not in each.metadata for each in memory.history.of(new).versions)
     memory.close()
-    assert b"xanadu" not in path.read_bytes().lower()
+    assert b"xanadu" not in content(path).lower()
 
 
 def test_what_was_never_true_is_shown_at_no_time(memory):
@@ -436,7 +437,7 @@ said = st.lists(
     min_size=2,
     max_size=8,
 )
-shared = lru_cache(lambda: Memory.open(":memory:"))
+shared = lru_cache(lambda: Memory.open(scratch()))
 fresh = count()
 
 

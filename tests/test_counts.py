@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from conftest import fact
 from sqlalchemy import bindparam, select, text
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError
 
 from recollectx import Memory
-from recollectx.cli.doctor import examine
 from recollectx.db.statements import fetch
 from recollectx.db.tables import ClaimRow
+from recollectx.upkeep.doctor import examine
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 
@@ -34,10 +34,10 @@ def worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, Path]
 
 
 def test_a_built_world_is_sound(worlds):
-    findings, holds = examine(worlds[SMALL])
-    assert [each for each in findings if not each.ok] == []
-    assert sum(each["count"] for each in holds["claims"]) == SMALL + belief_world.DESK_CLAIMS
-    assert "greatest difference 0" not in findings[-1].detail
+    found = examine(worlds[SMALL])
+    assert found.wrong == ()
+    assert sum(each["count"] for each in found.holds["claims"]) == SMALL + belief_world.DESK_CLAIMS
+    assert "greatest difference 0" not in found.findings[-1].detail
     with Memory.open(worlds[SMALL], scope=belief_world.SCOPE, embedder=None) as memory:
         moved = [memory.history.of(belief_world.name(belief_world.SCOPE, n)).moves for n in range(50)]
     assert sum(map(bool, moved)) > 25
@@ -119,7 +119,7 @@ def test_fetch_reads_one_moment(memory):
 
 def test_fetch_fails_as_execute_does(memory):
     broken = select(ClaimRow.pk).where(text("no_such_column = 1"))
-    with memory.storage.database.read() as conn, pytest.raises(OperationalError, match="no_such_column"):
+    with memory.storage.database.read() as conn, pytest.raises(DBAPIError, match="no_such_column"):
         fetch(conn, broken, {})
-    with memory.storage.database.read() as conn, pytest.raises(OperationalError, match="no_such_column"):
+    with memory.storage.database.read() as conn, pytest.raises(DBAPIError, match="no_such_column"):
         conn.execute(broken)

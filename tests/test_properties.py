@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import count, pairwise
 
 import pytest
-from conftest import fact
+from conftest import fact, scratch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -44,7 +44,7 @@ trusts = st.dictionaries(st.sampled_from(["ana", "bob", "carl"]), shares, max_si
 @lru_cache
 def world(rule) -> Memory:
     """The memory that all examples with this rule share."""
-    return Memory.open(":memory:", rule=rule)
+    return Memory.open(scratch(), rule=rule)
 
 
 def fresh(rule) -> Memory:

@@ -4,7 +4,7 @@ from functools import lru_cache
 from itertools import count
 
 import pytest
-from conftest import DAY, START, home
+from conftest import DAY, START, home, scratch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -203,7 +203,7 @@ def test_all_that_was_said_can_be_said_again_under_its_old_ids(trusted):
     assert on(trusted, 2.5, 5, 7) == [["Rome"], ["Rome"], ["Oslo"]]
 
 
-shared = lru_cache(lambda: Memory.open(":memory:"))
+shared = lru_cache(lambda: Memory.open(scratch()))
 scopes = count()
 PLACES, SOURCES = ("Oslo", "Rome", "Bern"), ("ana", "bob", "a rumour")
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from itertools import count, pairwise
 
 import pytest
+from behind import content
 from click.testing import CliRunner
 from conftest import DAY, NOW, START, Clock, event, fact, home
 from hypothesis import given, settings
@@ -272,9 +273,8 @@ def test_d02_reading_the_past_writes_nothing(path, clock):
         at(clock, 1)
         memory.update(claim_id, object="sour")
     with Memory.open(path, embedder=HashEmbedder(64), clock=clock) as memory:
-        files = [path, path.with_name(path.name + "-wal")]
         memory.history.snapshot(NOW)
-        before = [each.read_bytes() for each in files if each.exists()]
+        before = content(path)
         memory.recall("sweet", as_of=NOW)
         memory.retrieve(as_of=NOW, scopes=ALL_SCOPES)
         memory.history.snapshot(NOW)
@@ -282,7 +282,7 @@ def test_d02_reading_the_past_writes_nothing(path, clock):
         memory.history.timeline()
         memory.history.of(claim_id)
         memory.history.diff(NOW, NOW + DAY)
-        assert [each.read_bytes() for each in files if each.exists()] == before
+        assert content(path) == before
 
 
 def test_the_past_is_asked_while_others_write(path):
@@ -719,7 +719,7 @@ def test_one_claim_of_the_past_costs_as_many_statements_however_long_its_history
     assert before[0] <= 5
 
 
-def test_a_confidence_of_the_past_is_one_index_search(memory):
+def test_a_confidence_of_the_past_is_one_index_search(memory, file):
     with memory.storage.reader(NOW) as reader:
         seen = Statements(memory)
         reader.claims([1])
@@ -747,8 +747,8 @@ def test_only_a_few_indexes_of_the_past_are_kept(memory, clock):
 
 
 @pytest.fixture
-def ask(memory, path, story, monkeypatch):
-    monkeypatch.setenv("HOME", str(path.parent))
+def ask(memory, path, story, monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
 
     def call(*args: str, as_json: bool = True):
         given = ["--db", str(path), *args, *(["--json"] if as_json else [])]

@@ -12,7 +12,7 @@ from itertools import count
 from typing import Any
 
 import pytest
-from conftest import DAY, NOW, START, Clock, fact, home
+from conftest import DAY, NOW, START, Clock, fact, home, scratch
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -40,7 +40,7 @@ FORMS: list[Callable[[float], Instant]] = [
     lambda at: datetime.fromtimestamp(at, timezone(timedelta(hours=14))).isoformat(sep=" "),
 ]
 clock = Clock(NOW, step=0)
-world = Memory.open(":memory:", embedder=None, clock=clock)
+world = Memory.open(scratch(), embedder=None, clock=clock)
 fresh_names = count()
 
 sources = st.sampled_from([None, *NAMED])

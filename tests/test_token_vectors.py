@@ -1,6 +1,6 @@
-import sqlite3
 from pathlib import Path
 
+import behind
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -25,8 +25,8 @@ def opened(path: Path, **changes: object) -> Memory:
 
 
 def rows(path: Path) -> int:
-    with sqlite3.connect(path) as conn:
-        return int(conn.execute("SELECT count(*) FROM rx_token_vectors").fetchone()[0])
+    ((count,),) = behind.rows(path, "SELECT count(*) FROM rx_token_vectors")
+    return int(count)
 
 
 def told(path: Path, **changes: object) -> Memory:
@@ -59,11 +59,11 @@ def test_a_question_word_has_no_weight_and_a_part_of_a_word_that_of_the_word() -
     assert found.tolist() == [0.0, 0.0, 2.0, 2.0, 3.0]
 
 
-def test_the_first_hits_are_compared_word_by_word_and_say_so(tmp_path: Path) -> None:
-    with told(tmp_path / "m.db") as memory:
-        assert rows(tmp_path / "m.db") == 0
+def test_the_first_hits_are_compared_word_by_word_and_say_so(path: Path) -> None:
+    with told(path) as memory:
+        assert rows(path) == 0
         hits = memory.recall("Where does the otter sleep?")
-        assert rows(tmp_path / "m.db") == len(TEXTS)
+        assert rows(path) == len(TEXTS)
         near = {hit.claim.text: hit.parts.tokens for hit in hits}
         assert near[TEXTS[0]] == pytest.approx(1.0, abs=0.02)
         assert near[TEXTS[0]] > near[TEXTS[1]]
@@ -72,22 +72,21 @@ def test_the_first_hits_are_compared_word_by_word_and_say_so(tmp_path: Path) -> 
         assert hits.hits[0].score > without.hits[0].score
 
 
-def test_a_memory_that_has_them_goes_on_and_one_that_has_none_makes_none(tmp_path: Path) -> None:
-    with told(tmp_path / "a.db") as memory:
+def test_a_memory_that_has_them_goes_on_and_one_that_has_none_makes_none(path: Path, tmp_path: Path) -> None:
+    with told(path) as memory:
         memory.recall("otter")
-    with opened(tmp_path / "a.db", token_vectors=None) as memory:
+    with opened(path, token_vectors=None) as memory:
         memory.store(EpisodicClaim(summary="the mill is closed"))
         assert memory.recall("mill").hits[0].parts.tokens is not None
-        assert rows(tmp_path / "a.db") == len(TEXTS) + 1
-    with opened(tmp_path / "a.db", token_vectors=False) as memory:
+        assert rows(path) == len(TEXTS) + 1
+    with opened(path, token_vectors=False) as memory:
         assert memory.recall("mill").hits[0].parts.tokens is None
     with told(tmp_path / "b.db", token_vectors=None) as memory:
         assert memory.recall("mill").hits[0].parts.tokens is None
     assert rows(tmp_path / "b.db") == 0
 
 
-def test_they_go_with_the_claim_and_with_the_model(tmp_path: Path) -> None:
-    path = tmp_path / "m.db"
+def test_they_go_with_the_claim_and_with_the_model(path: Path) -> None:
     with told(path) as memory:
         first = memory.recall("otter").hits[0].claim
         memory.erase(first.id)
@@ -100,8 +99,8 @@ def test_they_go_with_the_claim_and_with_the_model(tmp_path: Path) -> None:
     assert rows(path) == len(TEXTS) - 1
 
 
-def test_the_past_is_compared_in_its_own_words(tmp_path: Path) -> None:
-    with told(tmp_path / "m.db") as memory:
+def test_the_past_is_compared_in_its_own_words(path: Path) -> None:
+    with told(path) as memory:
         then = memory.storage.clock()
         memory.recall("mill")
         claim = memory.recall("mill wheel").hits[0].claim
@@ -121,15 +120,15 @@ class Failing(HashEmbedder):
         return super().embed_tokens(texts)
 
 
-def test_a_model_that_fails_costs_only_the_comparison(tmp_path: Path) -> None:
+def test_a_model_that_fails_costs_only_the_comparison(path: Path) -> None:
     embedder = Failing(64)
-    with told(tmp_path / "m.db", embedder=embedder) as memory:
+    with told(path, embedder=embedder) as memory:
         hits = memory.recall("Where does the otter sleep?")
         assert hits.hits[0].claim.text == TEXTS[0]
         assert {hit.parts.tokens for hit in hits} == {None}
         embedder.away = False
         assert memory.recall("otter").hits[0].parts.tokens is not None
-    assert rows(tmp_path / "m.db") == len(TEXTS)
+    assert rows(path) == len(TEXTS)
 
 
 def plain(text: str) -> list[float]:
@@ -137,6 +136,6 @@ def plain(text: str) -> list[float]:
 
 
 @pytest.mark.parametrize("embedder", [None, plain])
-def test_an_embedder_without_them_is_refused_by_name(tmp_path: Path, embedder: object) -> None:
+def test_an_embedder_without_them_is_refused_by_name(path: Path, embedder: object) -> None:
     with pytest.raises(InvalidSetting, match="token_vectors=True needs an embedder"):
-        opened(tmp_path / "m.db", embedder=embedder)
+        opened(path, embedder=embedder)

@@ -1,16 +1,13 @@
 """Recorded answers: kept, found again, compared with today, and free of what was erased."""
 
 import pytest
+from behind import content
 from conftest import DAY, START, event, fact, home
 
 from recollectx import Memory
 from recollectx.errors import InvalidClaim, InvalidQuery, NotFound
 
 SECRET = "marzipan-7731"
-
-
-def words_in(path) -> bytes:
-    return b"".join(part.read_bytes() for part in (path, path.with_name(path.name + "-wal")) if part.exists())
 
 
 def test_an_answer_is_kept_with_what_it_rested_on(memory):
@@ -120,7 +117,7 @@ def test_erasing_a_claim_takes_its_words_out_of_every_answer(path):
         quoting = memory.traces.record(memory.recall("sweet"), f"Sweet as {SECRET.upper()}!")
         asked = memory.traces.record(memory.recall(f"who knows {SECRET}?"), "Nobody.")
         clean = memory.traces.record(memory.recall("sweet"), "Sweet.")
-        assert SECRET.encode() in words_in(path)
+        assert SECRET.encode() in content(path)
         receipt = memory.erase(gone)
         assert receipt.pending is False
         found = {trace.id: trace for trace in memory.traces.list()}
@@ -133,8 +130,8 @@ def test_erasing_a_claim_takes_its_words_out_of_every_answer(path):
         assert memory.traces.explain(used).used == ()
         with pytest.raises(NotFound):
             memory.traces.using(gone)
-        assert SECRET.encode() not in words_in(path)
-        assert SECRET.upper().encode() not in words_in(path)
+        assert SECRET.encode() not in content(path)
+        assert SECRET.upper().encode() not in content(path)
 
 
 def test_an_answer_on_what_was_erased_meanwhile_keeps_no_words(path):
@@ -145,7 +142,7 @@ def test_an_answer_on_what_was_erased_meanwhile_keeps_no_words(path):
         trace_id = memory.traces.record(found, f"It is {SECRET}.", {"note": SECRET})
         trace = memory.traces.explain(trace_id).trace
         assert (trace.question, trace.response, trace.metadata, trace.erased) == (None, None, {}, True)
-    assert SECRET.encode() not in words_in(path)
+    assert SECRET.encode() not in content(path)
 
 
 def test_erasing_a_scope_leaves_no_answer_of_it(path):
@@ -159,7 +156,7 @@ def test_erasing_a_scope_leaves_no_answer_of_it(path):
         memory.erase(scope="mine")
         assert memory.traces.list() == []
         assert len(other.traces.list()) == 1
-    assert SECRET.encode() not in words_in(path)
+    assert SECRET.encode() not in content(path)
 
 
 def test_a_superseded_value_is_told_as_it_was(memory):

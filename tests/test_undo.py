@@ -1,11 +1,12 @@
 """Taking transactions back: examples. The machine of test_time_machine undoes whatever can be done."""
 
 import pytest
+from behind import content
 from conftest import DAY, START, event, fact, home
 
 from recollectx import LogOdds, Memory, PropagationConfig, Status
-from recollectx.cli.checks import content_findings
 from recollectx.errors import CannotUndo, InvalidClaim, InvalidQuery, NotFound, ScopeError
+from recollectx.upkeep.checks import content_findings
 
 
 def state(memory: Memory) -> dict:
@@ -185,7 +186,7 @@ def test_what_was_undone_can_be_erased(path, memory):
     memory.undo(memory.store(claim).tx)
     assert memory.erase(claim.id).ids == (claim.id,)
     memory.storage.database.truncate_log()
-    assert b"unmistakable" not in path.read_bytes()
+    assert b"unmistakable" not in content(path)
     second = fact("unforgettable", "ana")
     memory.undo(memory.store(second).tx)
     assert memory.erase(scope="global").ids == (second.id,)

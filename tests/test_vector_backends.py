@@ -5,6 +5,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -68,6 +69,18 @@ class LeastIndex(VectorBackend):
     def _search(self, scope, vector, k):
         found = [Near(id, float(row @ vector)) for (name, id), row in self.held.items() if name == scope]
         return sorted(found, key=lambda near: -near.score)[:k]
+
+    def _vectors_of(self, scope, ids):
+        return {id: self.held[scope, id].copy() for id in ids if (scope, id) in self.held}
+
+
+class NoZeros(LeastIndex):
+    zeros = False
+
+
+class TestNoZeros(VectorBackendContract):
+    def fresh(self):
+        return NoZeros(self.dimension)
 
 
 class TestExactIndex(VectorBackendContract):
@@ -173,6 +186,48 @@ class TestBase:
     def test_a_step_not_written_is_named(self):
         with pytest.raises(BackendError, match=r"must implement _upsert"):
             VectorBackend(2).upsert_vectors("a", ["x"], [[1, 0]])
+
+    def test_calls_to_an_index_elsewhere_do_not_wait_for_each_other(self):
+        both = threading.Barrier(2)
+
+        class Remote(LeastIndex):
+            placement = "remote"
+
+            def _search(self, scope, vector, k):
+                both.wait(timeout=30)
+                return super()._search(scope, vector, k)
+
+        index = Remote(2)
+        index.upsert_vectors("a", ["x"], [[1, 0]])
+        with ThreadPoolExecutor(2) as threads:
+            found = list(threads.map(lambda _: index.search_vector("a", [1, 0], 1), range(2)))
+        assert found == [[Near("x", 1.0)]] * 2
+
+    def test_an_index_elsewhere_is_asked_what_it_holds(self):
+        class Remote(LeastIndex):
+            placement = "remote"
+
+            def _scopes(self):
+                return {scope for scope, _ in self.held}
+
+            def _ids(self, scope):
+                return [id for name, id in self.held if name == scope]
+
+        one, other = Remote(2), Remote(2)
+        other.held = one.held
+        one.upsert_vectors("a", ["x", "y"], [[1, 0], [0, 1]])
+        other.upsert_vectors("b", ["x"], [[1, 0]])
+        assert (one.count(), one.count("b"), sorted(one.scopes())) == (3, 1, ["a", "b"])
+        other.clear("a")
+        assert (one.count(), one.ids("a")) == (1, [])
+
+    def test_more_than_an_index_can_give_is_refused_by_name(self):
+        class Short(LeastIndex):
+            most = 3
+
+        with pytest.raises(InvalidQuery, match="Short gives at most 3 a search, got k=4"):
+            Short(2).search_vector("a", [1, 0], 4)
+        assert Short(2).search_vector("a", [1, 0], 3) == []
 
     @pytest.mark.parametrize("size", [1e-44, 1e-30, 1.0, 1e30, 3e38])
     def test_any_length_is_normalised(self, size):

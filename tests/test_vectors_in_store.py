@@ -1,9 +1,8 @@
 """Vectors beside the words: made with the claims, mended after faults, refused from another model, fed outwards."""
 
-import sqlite3
-
 import numpy as np
 import pytest
+from behind import rows
 
 from recollectx import EpisodicClaim, Memory, MemoryStore, SemanticClaim
 from recollectx.changes import Action
@@ -55,11 +54,8 @@ class Texts:
 
 def vectors_of(path) -> dict[str, bool]:
     """Which wordings have a vector."""
-    with sqlite3.connect(path) as conn:
-        rows = conn.execute(
-            "SELECT object, v.text IS NOT NULL FROM rx_texts t LEFT JOIN rx_vectors v ON v.text = t.pk"
-        )
-        return {words: bool(there) for words, there in rows}
+    asked = "SELECT object, v.text IS NOT NULL FROM rx_texts t LEFT JOIN rx_vectors v ON v.text = t.pk"
+    return {words: bool(there) for words, there in rows(path, asked)}
 
 
 def told(memory: Memory) -> list[str]:

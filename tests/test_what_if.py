@@ -4,9 +4,10 @@ import hashlib
 from itertools import count
 
 import pytest
-from conftest import Clock, event, fact, home
+from conftest import Clock, event, fact, home, scratch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import inspect
 
 from recollectx import Edge, LogOdds, Memory, PropagationConfig, Status
 from recollectx.changes import Link, Trust
@@ -14,7 +15,7 @@ from recollectx.errors import InvalidClaim, NotFound, ScopeError
 from recollectx.policies import MinConfidence
 
 RULES = [LogOdds(), PropagationConfig()]
-WORLDS = {str(rule): Memory.open(":memory:", rule=rule) for rule in RULES}
+WORLDS = {str(rule): Memory.open(scratch(), rule=rule) for rule in RULES}
 fresh_names = count()
 
 
@@ -153,10 +154,7 @@ def test_a_crowd_of_little_trust_behind_one_claim_is_one_witness(memory):
 def dump(memory: Memory) -> str:
     """Every row of every table, hashed."""
     with memory.storage.database.read() as conn:
-        names = [
-            row[0]
-            for row in conn.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY 1")
-        ]
+        names = sorted(inspect(conn).get_table_names())
         rows = [(name, conn.exec_driver_sql(f"SELECT * FROM {name}").all()) for name in names]
     return hashlib.sha256(repr(rows).encode()).hexdigest()
 

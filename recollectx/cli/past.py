@@ -27,7 +27,7 @@ _MOMENT = InstantType(end=True)
 @pass_terminal
 def timeline(terminal: Terminal, entity: str | None, limit: int) -> None:
     """What happened, newest first: asserted, revised, superseded, linked ..."""
-    with terminal.open(embedder=None) as memory:
+    with terminal.open(words_only=True) as memory:
         found = memory.history.timeline(entity, limit)
     terminal.show(
         {"events": [_event_document(event) for event in found]},
@@ -41,7 +41,7 @@ def timeline(terminal: Terminal, entity: str | None, limit: int) -> None:
 @pass_terminal
 def snapshot(terminal: Terminal, moment: float, valid_at: float | None) -> None:
     """What was believed at a time. A date means the end of that day, in UTC."""
-    with terminal.open(embedder=None) as memory:
+    with terminal.open(words_only=True) as memory:
         found = memory.history.snapshot(moment, valid_at=valid_at)
     document = {
         "as_of": iso(found.as_of),
@@ -57,7 +57,7 @@ def snapshot(terminal: Terminal, moment: float, valid_at: float | None) -> None:
 @pass_terminal
 def diff(terminal: Terminal, first: float, second: float) -> None:
     """What changed between two times, and what changed it. A date means the end of that day, in UTC."""
-    with terminal.open(embedder=None) as memory:
+    with terminal.open(words_only=True) as memory:
         found = memory.history.diff(first, second)
     sorts: dict[str, Sequence[ClaimChange]] = {
         "added": found.added,

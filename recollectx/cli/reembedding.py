@@ -35,7 +35,7 @@ def reembed(terminal: Terminal, embedder: str, token_vectors: bool) -> None:
     offered = token_embedder(model)
     if token_vectors and offered is None:
         raise Failure(f"{model.name} gives no token vectors; sentence-transformers does", terminal)
-    with terminal.open(embedder=None) as memory:
+    with terminal.open(words_only=True) as memory:
         storage = memory.storage
         embedding = Embedding(storage.database, model, storage.apply)
         embedding.start_over()

@@ -6,6 +6,7 @@ Documents and tables go to stdout, everything else to stderr. Without a terminal
 import sys
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
@@ -13,11 +14,11 @@ import click
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from recollectx.claims import GLOBAL
 from recollectx.cli.render import plain, to_json
 from recollectx.db.engine import MEMORY, resolve_url
 from recollectx.errors import NotFound, RecollectxError
 from recollectx.memory import Memory, default_path
+from recollectx.settings import Settings, settings_from
 
 UNFOLDED = 10_000_000
 INTERRUPTED = 130
@@ -31,30 +32,49 @@ def _console(*, stderr: bool) -> Console:
 
 @dataclass
 class Terminal:
-    """The options of this run and its two streams. db: a path or URL, None for the default one."""
+    """The options of this run and its two streams. db, named_scope, vectors: None leaves them to the environment and
+    to the file `config`."""
 
     db: str | None = None
-    scope: str = GLOBAL
+    named_scope: str | None = None
+    vectors: str | None = None
+    config: str | None = None
     as_json: bool = False
     out: Console = field(default_factory=lambda: _console(stderr=False))
     err: Console = field(default_factory=lambda: _console(stderr=True))
 
+    @cached_property
+    def settings(self) -> Settings:
+        """What is in force."""
+        return settings_from(self.config, url=self.db, scope=self.named_scope, vectors=self.vectors)
+
+    @property
+    def scope(self) -> str:
+        """The scope to work in."""
+        return str(self.settings["scope"])
+
     @property
     def target(self) -> str:
         """The path or URL of the memory."""
-        return default_path() if self.db is None else self.db
+        return str(self.settings["url"] or default_path())
 
     @property
     def file(self) -> Path | None:
-        """The file of the memory, whether it is there or not; None for `:memory:`."""
-        name = resolve_url(self.target).database
-        return None if name in (None, MEMORY) else Path(str(name))
+        """The file of the memory, whether it is there or not; None for `:memory:` and for a server."""
+        url = resolve_url(self.target)
+        kept = url.get_backend_name() == "sqlite" and url.database != MEMORY
+        return Path(str(url.database)) if kept else None
 
-    def open(self, *, create: bool = False, embedder: str | None = "auto") -> Memory:
-        """The memory of this run. Raises NotFound if there is none yet, unless `create`."""
+    def open(self, *, create: bool = False, words_only: bool = False) -> Memory:
+        """The memory of this run. Raises NotFound if there is none yet, unless `create`.
+
+        words_only: without an embedder and an index of vectors, for what asks for no meaning.
+        """
         if not create and self.file is not None and not self.file.exists():
             raise NotFound(f"there is no memory at {self.file}; `recollectx init` makes one")
-        return Memory.open(self.target, scope=self.scope, embedder=embedder)
+        if words_only:
+            return Memory.open(self.target, scope=self.scope, embedder=None)
+        return Memory.from_config(self.config, url=self.db, scope=self.named_scope, vectors=self.vectors)
 
     @property
     def wide(self) -> bool:
@@ -117,7 +137,21 @@ def _global_options() -> list[click.Option]:
             help="The memory. Default: $RECOLLECTX_DB, else ~/.recollectx/memory.db.",
             **kept,
         ),
-        click.Option(["--scope"], metavar="NAME", help="The scope to work in. Default: global.", **kept),
+        click.Option(
+            ["--scope", "named_scope"], metavar="NAME", help="The scope to work in. Default: global.", **kept
+        ),
+        click.Option(
+            ["--vectors"],
+            metavar="NAME_OR_URL",
+            help="The vector index: exact (default), faiss, pgvector, qdrant://…, pinecone://….",
+            **kept,
+        ),
+        click.Option(
+            ["--config"],
+            metavar="FILE",
+            help="Settings as TOML. Default: $RECOLLECTX_CONFIG, else none.",
+            **kept,
+        ),
         # Eager: known before anything else on the line is found to be wrong.
         click.Option(
             ["--json", "as_json"], is_flag=True, is_eager=True, help="Print one JSON document.", **kept

@@ -7,8 +7,11 @@ built, as the converters do, but not saved: MemoryStore alone writes.
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, Connection, Float, and_, case, cast, event, func, or_, select, true
+from sqlalchemy import ColumnElement, Connection, Float, Text, and_, case, cast, event, func, or_, select
+from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import Mapper, aliased
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import FunctionElement
 
 from recollectx.claims import CURRENT, Status
 from recollectx.db.causes import EDGE_KINDS, EDGE_TYPES, FURTHER_UP, OTHERWISE, RECORDED, TYPES, WORDS
@@ -30,23 +33,51 @@ def _seconds(micros: Any) -> ColumnElement[Any]:
     return cast(micros, Float) / 1_000_000
 
 
-def _of_voices(value: Any, *more: Any) -> Any:
-    """A value over the open assertions of a claim; `more` is joined to them."""
-    found = select(value).select_from(AssertionRow)
-    for each in more:
-        found = found.join(each, true())
-    open_ones = found.where(AssertionRow.claim == ClaimRow.pk, AssertionRow.tx_to.is_(None))
+class _Evidence(FunctionElement[str]):
+    """The evidence of all open assertions of a claim as one JSON list, each piece where it was first."""
+
+    name = "evidence"
+    type = Text()
+    inherit_cache = True
+
+
+_EVIDENCE = {
+    "sqlite": """(
+        SELECT json_group_array(DISTINCT piece.value)
+        FROM rx_assertions AS said, json_each(said.evidence) AS piece
+        WHERE said.claim = {pk} AND said.tx_to IS NULL
+    )""",
+    "postgresql": """(
+        SELECT coalesce(json_agg(value ORDER BY pk, place), '[]'::json)::text FROM (
+            SELECT DISTINCT ON (piece.value) piece.value, said.pk, piece.place
+            FROM rx_assertions AS said,
+                json_array_elements_text(said.evidence::json) WITH ORDINALITY AS piece (value, place)
+            WHERE said.claim = {pk} AND said.tx_to IS NULL
+            ORDER BY piece.value, said.pk, piece.place
+        ) AS pieces
+    )""",
+}
+
+
+@compiles(_Evidence)
+def _evidence_sql(element: _Evidence, compiler: SQLCompiler, **kw: Any) -> str:
+    pk = compiler.process(element.clauses, **kw)
+    return _EVIDENCE[compiler.dialect.name].format(pk=pk)
+
+
+def _of_voices(value: Any) -> Any:
+    """A value over the open assertions of a claim."""
+    open_ones = select(value).where(AssertionRow.claim == ClaimRow.pk, AssertionRow.tx_to.is_(None))
     return open_ones.correlate(ClaimRow).scalar_subquery()
 
 
 def _claims() -> Any:
-    piece = func.json_each(AssertionRow.evidence).table_valued("value")
     columns = {
         "id": ClaimRow.id,
         "type": ClaimRow.type,
         "confidence": ClaimRow.confidence,
         "importance": RevisionRow.importance,
-        "evidence": _of_voices(func.json_group_array(piece.c.value.distinct()), piece),
+        "evidence": _Evidence(ClaimRow.pk),
         "created_at": _seconds(ClaimRow.created_at),
         "last_reinforced_at": _seconds(
             func.coalesce(_of_voices(func.max(AssertionRow.said_at)), ClaimRow.created_at)

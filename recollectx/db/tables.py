@@ -9,6 +9,8 @@ from sqlalchemy import BigInteger, Float, ForeignKey, Index, Integer, LargeBinar
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 Big = BigInteger().with_variant(Integer, "sqlite")
+# Compared byte by byte, as SQLite does, whatever language a server is set to.
+Words = Text().with_variant(Text(collation="C"), "postgresql")
 LIVE = text("tx_to IS NULL")
 
 
@@ -39,7 +41,7 @@ class Tx(Base):
     __table_args__ = (Index("ix_rx_tx_at_seq", "at", "seq"),)
     seq: Mapped[int] = mapped_column(Big, primary_key=True, autoincrement=False)
     at: Mapped[int] = mapped_column(Big)
-    cause: Mapped[str] = mapped_column(Text)
+    cause: Mapped[str] = mapped_column(Words)
 
 
 class ChangeRow(Base):
@@ -52,11 +54,11 @@ class ChangeRow(Base):
     )
     n: Mapped[int] = mapped_column(Big, primary_key=True, autoincrement=False)
     seq: Mapped[int] = mapped_column(Big, index=True)
-    scope: Mapped[str | None] = mapped_column(Text)
-    kind: Mapped[str] = mapped_column(Text)
+    scope: Mapped[str | None] = mapped_column(Words)
+    kind: Mapped[str] = mapped_column(Words)
     claim: Mapped[int | None] = mapped_column(Big)
     other: Mapped[int | None] = mapped_column(Big)
-    detail: Mapped[str | None] = mapped_column(Text)
+    detail: Mapped[str | None] = mapped_column(Words)
 
 
 class ClaimRow(Base):
@@ -68,9 +70,9 @@ class ClaimRow(Base):
     __tablename__ = "rx_claims"
     __table_args__ = (Index("ix_rx_claims_scope_pk", "scope", "pk"),)
     pk: Mapped[int] = mapped_column(Big, primary_key=True, autoincrement=False)
-    id: Mapped[str] = mapped_column(Text, unique=True)
-    scope: Mapped[str] = mapped_column(Text)
-    type: Mapped[str] = mapped_column(Text)
+    id: Mapped[str] = mapped_column(Words, unique=True)
+    scope: Mapped[str] = mapped_column(Words)
+    type: Mapped[str] = mapped_column(Words)
     created_at: Mapped[int] = mapped_column(Big)
     strength: Mapped[float] = mapped_column(Float)
     confidence: Mapped[float] = mapped_column(Float)
@@ -82,7 +84,7 @@ class AliasRow(Versioned, Base):
 
     __tablename__ = "rx_aliases"
     tx_from: Mapped[int] = mapped_column(Big, primary_key=True, autoincrement=False, sort_order=90)
-    id: Mapped[str] = mapped_column(Text, primary_key=True)
+    id: Mapped[str] = mapped_column(Words, primary_key=True)
     claim: Mapped[int] = mapped_column(Big, ForeignKey("rx_claims.pk"), index=True)
 
 
@@ -97,10 +99,10 @@ class TextRow(Base):
     claim: Mapped[int] = mapped_column(Big, ForeignKey("rx_claims.pk"), index=True)
     said: Mapped[int] = mapped_column(Big, index=True)
     slot: Mapped[int | None] = mapped_column(Big, index=True)
-    subject: Mapped[str | None] = mapped_column(Text)
-    predicate: Mapped[str | None] = mapped_column(Text)
-    object: Mapped[str] = mapped_column(Text)
-    tokens: Mapped[str] = mapped_column(Text)
+    subject: Mapped[str | None] = mapped_column(Words)
+    predicate: Mapped[str | None] = mapped_column(Words)
+    object: Mapped[str] = mapped_column(Words)
+    tokens: Mapped[str] = mapped_column(Words)
 
 
 class VectorRow(Base):
@@ -140,17 +142,17 @@ class RevisionRow(Versioned, Base):
     claim: Mapped[int] = mapped_column(Big, ForeignKey("rx_claims.pk"))
     text: Mapped[int] = mapped_column(Big, ForeignKey("rx_texts.pk"), index=True)
     importance: Mapped[float] = mapped_column(Float)
-    category: Mapped[str | None] = mapped_column(Text)
-    status: Mapped[str] = mapped_column(Text)
-    basis: Mapped[str] = mapped_column(Text)
-    entities: Mapped[str | None] = mapped_column(Text)
-    meta: Mapped[str | None] = mapped_column(Text)
+    category: Mapped[str | None] = mapped_column(Words)
+    status: Mapped[str] = mapped_column(Words)
+    basis: Mapped[str] = mapped_column(Words)
+    entities: Mapped[str | None] = mapped_column(Words)
+    meta: Mapped[str | None] = mapped_column(Words)
     valid_from: Mapped[int | None] = mapped_column(Big)
     valid_to: Mapped[int | None] = mapped_column(Big)
     stated_to: Mapped[int | None] = mapped_column(Big)
     due_at: Mapped[int | None] = mapped_column(Big)
     review_after: Mapped[int | None] = mapped_column(Big)
-    session: Mapped[str | None] = mapped_column(Text)
+    session: Mapped[str | None] = mapped_column(Words)
     position: Mapped[int | None] = mapped_column(Big)
 
 
@@ -164,14 +166,14 @@ class AssertionRow(Versioned, Base):
     )
     pk: Mapped[int] = mapped_column(Big, primary_key=True, autoincrement=False)
     claim: Mapped[int] = mapped_column(Big, ForeignKey("rx_claims.pk"))
-    source: Mapped[str | None] = mapped_column(Text)
+    source: Mapped[str | None] = mapped_column(Words)
     confidence: Mapped[float] = mapped_column(Float)
-    evidence: Mapped[str | None] = mapped_column(Text)
-    span: Mapped[str | None] = mapped_column(Text)
+    evidence: Mapped[str | None] = mapped_column(Words)
+    span: Mapped[str | None] = mapped_column(Words)
     said_at: Mapped[int] = mapped_column(Big)
-    session: Mapped[str | None] = mapped_column(Text)
+    session: Mapped[str | None] = mapped_column(Words)
     times: Mapped[int] = mapped_column(Integer)
-    dates: Mapped[str | None] = mapped_column(Text)
+    dates: Mapped[str | None] = mapped_column(Words)
 
 
 class EdgeRow(Versioned, Base):
@@ -198,10 +200,10 @@ class EdgeRow(Versioned, Base):
     )
     pk: Mapped[int] = mapped_column(Big, primary_key=True, autoincrement=False)
     dst: Mapped[int] = mapped_column(Big, ForeignKey("rx_claims.pk"))
-    relation: Mapped[str] = mapped_column(Text)
+    relation: Mapped[str] = mapped_column(Words)
     src: Mapped[int] = mapped_column(Big, ForeignKey("rx_claims.pk"))
     strength: Mapped[float] = mapped_column(Float)
-    derivation: Mapped[str | None] = mapped_column(Text)
+    derivation: Mapped[str | None] = mapped_column(Words)
     at: Mapped[int | None] = mapped_column(Big)
 
 
@@ -211,8 +213,8 @@ class TrustRow(Versioned, Base):
     __tablename__ = "rx_trust"
     __table_args__ = (Index("ix_rx_trust_source_tx_from", "source", "tx_from"),)
     pk: Mapped[int] = mapped_column(Big, primary_key=True, autoincrement=False)
-    source: Mapped[str] = mapped_column(Text)
-    scope: Mapped[str | None] = mapped_column(Text)
+    source: Mapped[str] = mapped_column(Words)
+    scope: Mapped[str | None] = mapped_column(Words)
     level: Mapped[float] = mapped_column(Float)
 
 
@@ -234,12 +236,12 @@ class TraceRow(Base):
     __tablename__ = "rx_traces"
     __table_args__ = (Index("ix_rx_traces_scope_pk", "scope", "pk"),)
     pk: Mapped[int] = mapped_column(Big, primary_key=True, autoincrement=False)
-    id: Mapped[str] = mapped_column(Text, unique=True)
-    scope: Mapped[str] = mapped_column(Text)
+    id: Mapped[str] = mapped_column(Words, unique=True)
+    scope: Mapped[str] = mapped_column(Words)
     seq: Mapped[int] = mapped_column(Big)
-    question: Mapped[str | None] = mapped_column(Text)
-    response: Mapped[str | None] = mapped_column(Text)
-    meta: Mapped[str | None] = mapped_column(Text)
+    question: Mapped[str | None] = mapped_column(Words)
+    response: Mapped[str | None] = mapped_column(Words)
+    meta: Mapped[str | None] = mapped_column(Words)
     erased: Mapped[int | None] = mapped_column(Big)
 
 
@@ -252,7 +254,23 @@ class TraceClaimRow(Base):
     rank: Mapped[int] = mapped_column(Integer)
     score: Mapped[float] = mapped_column(Float)
     confidence: Mapped[float] = mapped_column(Float)
-    parts: Mapped[str] = mapped_column(Text)
+    parts: Mapped[str] = mapped_column(Words)
+
+
+class DeliveryRow(Base):
+    """How far an index outside has come: n is the last change it took.
+
+    holder: who feeds it, until when. next_at: when it is tried again after `attempts` that failed with `error`.
+    """
+
+    __tablename__ = "rx_deliveries"
+    name: Mapped[str] = mapped_column(Words, primary_key=True)
+    n: Mapped[int] = mapped_column(Big)
+    attempts: Mapped[int] = mapped_column(Integer)
+    next_at: Mapped[int | None] = mapped_column(Big)
+    error: Mapped[str | None] = mapped_column(Words)
+    holder: Mapped[str | None] = mapped_column(Words)
+    until: Mapped[int | None] = mapped_column(Big)
 
 
 class SettingRow(Versioned, Base):
@@ -260,8 +278,8 @@ class SettingRow(Versioned, Base):
 
     __tablename__ = "rx_settings"
     pk: Mapped[int] = mapped_column(Big, primary_key=True, autoincrement=False)
-    name: Mapped[str] = mapped_column(Text)
-    value: Mapped[str] = mapped_column(Text)
+    name: Mapped[str] = mapped_column(Words)
+    value: Mapped[str] = mapped_column(Words)
 
 
 Index("ix_rx_settings_live", SettingRow.name, unique=True, sqlite_where=LIVE, postgresql_where=LIVE)

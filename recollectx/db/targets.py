@@ -1,7 +1,8 @@
 """From what a caller has (path, URL, Engine or Session) to the database it means.
 
-A file is opened anew with our own configuration, whatever engine the caller reached it by. A database in memory can
-only be reached through the connection it lives in, so there the caller's connection is borrowed as it is.
+A file or a PostgreSQL database is opened anew with our own configuration, whatever engine the caller reached it by. A
+database in memory can only be reached through the connection it lives in, so there the caller's connection is
+borrowed as it is.
 """
 
 import os
@@ -9,19 +10,22 @@ import sqlite3
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from sqlalchemy import Connection, Engine, create_engine
+from sqlalchemy import Connection, Engine, create_engine, text
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import UnboundExecutionError
 from sqlalchemy.orm import Session, scoped_session
 from sqlalchemy.pool import PoolProxiedConnection, StaticPool
 
-from recollectx.db.engine import BUSY_SECONDS, MEMORY, Database
+from recollectx.db.engine import BUSY_SECONDS, MEMORY, Database, SQLite
+from recollectx.db.urls import PSYCOPG, shown
 from recollectx.errors import InvalidSetting, StorageError
 
 LOCK_SECONDS = 2.0
+_UNCOMMITTED = "the Session has uncommitted writes on {}; commit or roll it back before it opens a memory"
+_WRITTEN = text("SELECT pg_current_xact_id_if_assigned() IS NOT NULL")
 
 
-class Borrowed(Database):
+class Borrowed(SQLite):
     """The in-memory database of a caller's engine, over the caller's own connection, which it never closes."""
 
     def __init__(self, lent: PoolProxiedConnection, busy_seconds: float) -> None:
@@ -57,16 +61,17 @@ def database_of(
 ) -> Database:
     """The database that `target` means; close it once.
 
-    Of an Engine or Session only the place is taken: its file is opened with our own engine, and for a database in
+    Of an Engine or Session only the place is taken: it is opened with our own engine, and for a database in
     memory its connection is shared. Raises StorageError for a Session with uncommitted writes, InvalidSetting for
-    what is no SQLite database.
+    what is neither SQLite nor PostgreSQL.
     """
     if isinstance(target, scoped_session):
         target = target()
     if isinstance(target, Session):
         return _of_session(target, busy_seconds)
     if isinstance(target, Engine):
-        _check_dialect(target)
+        if _is_postgres(target):
+            return Database.open(_url_of(target), busy_seconds=busy_seconds)
         with target.connect() as conn:
             file = _file_of(conn)
         return _at(file, target, busy_seconds)
@@ -80,23 +85,32 @@ def _of_session(session: Session, busy_seconds: float) -> Database:
         engine = session.get_bind().engine
     except UnboundExecutionError:
         raise InvalidSetting("the Session is bound to no engine; make it with SessionLocal(path)") from None
-    _check_dialect(engine)
+    postgres = _is_postgres(engine)
     if session.new or session.dirty or session.deleted:
         raise StorageError("the Session has unsaved objects; commit or roll it back before it opens a memory")
     if not session.in_transaction():
         return database_of(engine, busy_seconds=busy_seconds)
     conn = session.connection()
+    if postgres:
+        # A transaction has a number of its own once it has written.
+        if conn.execute(_WRITTEN).scalar():
+            raise StorageError(_UNCOMMITTED.format(shown(engine.url)))
+        return Database.open(_url_of(engine), busy_seconds=busy_seconds)
     file = _file_of(conn)
     if _pending(conn) and (not file or _locked(file)):
-        raise StorageError(
-            f"the Session has uncommitted writes on {file or MEMORY}; commit or roll it back before it opens a memory"
-        )
+        raise StorageError(_UNCOMMITTED.format(file or MEMORY))
     return _at(file, engine, busy_seconds)
 
 
-def _check_dialect(engine: Engine) -> None:
-    if engine.dialect.name != "sqlite":
-        raise InvalidSetting(f"{engine.dialect.name} is not supported; use a SQLite file")
+def _is_postgres(engine: Engine) -> bool:
+    """Whether an engine is on PostgreSQL and not on SQLite; InvalidSetting for any other."""
+    if engine.dialect.name not in ("sqlite", "postgresql"):
+        raise InvalidSetting(f"{engine.dialect.name} is not supported; use a SQLite file or PostgreSQL")
+    return engine.dialect.name == "postgresql"
+
+
+def _url_of(engine: Engine) -> URL:
+    return engine.url.set(drivername=PSYCOPG)
 
 
 def _file_of(conn: Connection) -> str:

@@ -9,8 +9,7 @@ come, and how many numbers are different from what 0.2.7 had stored, is one line
 import json
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -88,22 +87,10 @@ def move_in(database: Database, clock: Callable[[], float]) -> None:
     with database.write() as conn:
         if conn.execute(_SETTING).first() is not None:
             return
-        with _any_bytes(conn):
+        with legacy.any_bytes(conn):
             report = _Move(conn, clock()).run()
     level = logging.INFO if report.smooth else logging.WARNING
-    _log.log(level, "%s", report.line(database.url.database))
-
-
-@contextmanager
-def _any_bytes(conn: Connection) -> Iterator[None]:
-    """Text that is no UTF-8 is read with marks in place of what cannot be decoded, instead of failing the file."""
-    driver: Any = conn.connection.dbapi_connection
-    before = driver.text_factory
-    driver.text_factory = lambda raw: raw.decode("utf-8", "replace")
-    try:
-        yield
-    finally:
-        driver.text_factory = before
+    _log.log(level, "%s", report.line(database.place))
 
 
 def _to_do(database: Database, conn: Connection) -> bool:
@@ -111,7 +98,7 @@ def _to_do(database: Database, conn: Connection) -> bool:
     if not last.get("claims"):
         return False
     moved = conn.execute(_SETTING).scalar()
-    file = database.url.database
+    file = database.place
     if moved is not None:
         known = json.loads(moved)
         more = [name for name in last if last[name] > known.get(name, 0)]

@@ -32,10 +32,12 @@ from recollectx.errors import (
     ModelMismatch,
     StorageError,
 )
+from recollectx.masking import masked
 from recollectx.propagation import LogOdds, Rule
 from recollectx.query import Query, Recall
 from recollectx.storage.delivery import DELIVERED, Delivery
 from recollectx.storage.embedding import Embedding, checked
+from recollectx.storage.feeding import Feed
 from recollectx.storage.legacy import move_in
 from recollectx.storage.past import seq_at
 from recollectx.storage.reading import RULE, Reader
@@ -43,6 +45,7 @@ from recollectx.storage.retrieval import CACHE_BYTES, Retriever
 from recollectx.storage.spellings import Spellings
 from recollectx.storage.token_vectors import TokenVectors
 from recollectx.storage.vector.base import VectorBackend
+from recollectx.storage.vector.named import EXACT, backend_from
 from recollectx.storage.vector.text import TextBackend, TextProtocol, is_text_backend
 from recollectx.storage.writing import Writer
 
@@ -72,8 +75,9 @@ class MemoryStore(Spellings):
     db: a path, `:memory:`, a database URL, or an Engine or Session on one (see database_of).  similarity_threshold,
     max_connections: how close and how many `get_connections` gives.  rule: how confidence follows from the graph; None takes what the
     database holds (LogOdds in a new one), another rule re-solves everything in one recorded transaction.
-    vectors: an index outside the database, fed from it: a VectorBackend, or an object with 0.2.7's text protocol
-    (upsert(id, text), delete(id), search(query, k)).  embedder: makes recall go by meaning too; None leaves it to
+    vectors: an index outside the database, fed from it: a VectorBackend, its name (see recollectx.storage.vector.named;
+    vectors_api_key is its service's), or an object with 0.2.7's text protocol (upsert(id, text), delete(id),
+    search(query, k)).  embedder: makes recall go by meaning too; None leaves it to
     words, or to the embedder of `vectors`.
     token_vectors: True keeps a vector of every token, to compare the first hits word by word; the embedder must give
     them. None goes on with it where the database has some.
@@ -83,9 +87,10 @@ class MemoryStore(Spellings):
     def __init__(
         self,
         db: str | os.PathLike[str] | URL | Engine | Session | scoped_session[Any],
-        vectors: VectorBackend | TextProtocol | None = None,
+        vectors: VectorBackend | TextProtocol | str | None = None,
         *,
         embedder: Embedder | None = None,
+        vectors_api_key: str | None = None,
         token_vectors: bool | None = None,
         similarity_threshold: float = 0.7,
         max_connections: int = 5,
@@ -102,19 +107,22 @@ class MemoryStore(Spellings):
         try:
             upgrade(self.database)
             move_in(self.database, clock)
-            backend = _backend_of(vectors)
-            self._backend = backend
+            backend = self.backend = self._backend_of(vectors, embedder, vectors_api_key)
             embedder = _embedder_of(backend, embedder)
             self.embedding = None
             if embedder is not None:
                 self.embedding = Embedding(self.database, checked(embedder), self.apply)
+            self.feed = None
+            if backend is not None and backend.placement != "process":
+                self.feed = Feed(self.database, backend, self.apply)
             self.delivery = None
-            if vectors is not None and backend is None:
+            if vectors is not None and not isinstance(vectors, str) and backend is None:
                 self.delivery = Delivery(self.database, TextBackend(vectors), self.apply)
             self.retriever = Retriever(
                 self.database,
                 embedding=self.embedding,
-                backend=backend,
+                backend=backend if self.feed is None else None,
+                feed=self.feed,
                 delivery=self.delivery,
                 token_vectors=self._token_vectors(embedder, token_vectors),
                 cache_bytes=cache_bytes,
@@ -136,17 +144,40 @@ class MemoryStore(Spellings):
             return None
         return TokenVectors(self.database, offered, self.apply, wanted=wanted)
 
+    def _backend_of(
+        self, vectors: object, embedder: Embedder | None, api_key: str | None
+    ) -> VectorBackend | None:
+        """The index that takes vectors, None for one that takes texts; InvalidSetting for what is neither."""
+        if isinstance(vectors, str):
+            if embedder is None and vectors != EXACT:
+                raise InvalidSetting(f"vectors {masked(vectors)!r} needs an embedder: an index holds vectors")
+            address = self.database.url.render_as_string(hide_password=False)
+            return (
+                None
+                if embedder is None
+                else backend_from(vectors, embedder=embedder, database=address, api_key=api_key)
+            )
+        if vectors is None or is_text_backend(vectors):
+            return None
+        if not isinstance(vectors, VectorBackend):
+            raise InvalidSetting(f"{vectors!r} is no vector index; see recollectx.storage.vector")
+        return vectors
+
     def _check_open(self) -> None:
         if self._closed:
-            raise StorageError(f"this memory of {self.database.url.database} is closed; open it again")
+            raise StorageError(f"this memory of {self.database.place} is closed; open it again")
 
     def close(self) -> None:
         """Let the file go; a second call does nothing."""
         if not self._closed:
             if self._log_waits:
                 self.truncate_log()
+            if self.feed is not None:
+                self.feed.close()
             self._closed = True
             self.retriever.clear()
+            if isinstance(self.vectors, str) and self.backend is not None:
+                self.backend.close()
             self.database.close()
 
     def apply(
@@ -172,6 +203,8 @@ class MemoryStore(Spellings):
                 writer = self._carried_out(conn, changes, cause=cause, vectors=vectors, model=model)
                 if not writer.count:
                     return Applied(0, 0)
+                if self.feed is not None and self.feed.backend.placement == "database":
+                    self.feed.together(conn)
                 cut = tuple(writer.cut_ids())
         except IntegrityError as error:
             raise InvalidClaim(f"the database refused the change: {error.orig}") from error
@@ -205,14 +238,32 @@ class MemoryStore(Spellings):
             self.retriever.clear()
             try:
                 for scope, ids in writer.erased_from.items():
-                    if self._backend is not None:
-                        self._backend.delete_ids(scope, ids)
+                    if self.backend is not None and self.feed is None:
+                        self.backend.delete_ids(scope, ids)
             except BackendError as error:
                 log.warning("the vector index still holds what was erased: %s", error)
                 done = False
+        if self.feed is not None:
+            done = self._fed(bool(writer.erased_ids)) and done
         if self.delivery is not None and cause != DELIVERED:
             done = self.delivery.catch_up() and done
         return done
+
+    def _fed(self, erased: bool) -> bool:
+        """Have the feed follow; False if words that were erased may still be in its index."""
+        feed = self.feed
+        if feed is None:
+            return True
+        if feed.backend.placement == "remote":
+            feed.wake()
+            return not erased
+        return not (erased and feed.lag().changes)
+
+    def settle(self, timeout: float = 30.0) -> bool:
+        """Wait until an index outside the process has, and shows, all that is written now; False if it does not within
+        `timeout` seconds. Without one there is nothing to wait for."""
+        self._check_open()
+        return self.feed is None or self.feed.settle(timeout)
 
     def _carried_out(
         self,
@@ -314,15 +365,6 @@ class MemoryStore(Spellings):
                 return None
             claim = reader.claims([known.pk]).get(known.pk)
         return claim if claim is None or retired or claim.status != Status.RETIRED else None
-
-
-def _backend_of(vectors: object) -> VectorBackend | None:
-    """The index that takes vectors, None for one that takes texts; InvalidSetting for what is neither."""
-    if vectors is None or is_text_backend(vectors):
-        return None
-    if not isinstance(vectors, VectorBackend):
-        raise InvalidSetting(f"{vectors!r} is no vector index; see recollectx.storage.vector")
-    return vectors
 
 
 def _embedder_of(backend: VectorBackend | None, embedder: Embedder | None) -> Embedder | None:

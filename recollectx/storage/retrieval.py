@@ -26,9 +26,11 @@ from recollectx.embeddings.base import Vectors
 from recollectx.errors import BackendError
 from recollectx.filters import holds
 from recollectx.query import ALL_SCOPES, Hit, Query, Recall
-from recollectx.ranking import Ranked, Row, ScopeIndex
+from recollectx.ranking import Cosines, Ranked, Row, ScopeIndex
 from recollectx.storage.delivery import Delivery
 from recollectx.storage.embedding import Embedding
+from recollectx.storage.feeding import Feed
+from recollectx.storage.outside import Known, Outside
 from recollectx.storage.past import seq_at
 from recollectx.storage.reading import Reader, chunks
 from recollectx.storage.token_vectors import Asked, TokenVectors
@@ -185,13 +187,16 @@ class _Held:
 
     With an index outside (`backend`), that one has the vectors; after a fault of it `fed` is False, and it is filled
     anew at the next question.  outside: there is one, of vectors or of texts, and `keys` says which claims its ids mean.
+    bare: it is fed by others, and no vector is kept here.
     """
 
-    def __init__(self, backend: VectorBackend | None, *, outside: bool) -> None:
+    def __init__(self, backend: VectorBackend | None, *, outside: bool, bare: bool = False) -> None:
         self._outside = outside
+        self._bare = bare
         self.index = ScopeIndex()
         self.at: int | None = None
         self.keys: dict[str, int] = {}
+        self.known = Known(self.index, self.keys)
         self.fed = False
         self.lock = threading.Lock()
         self._backend = backend
@@ -202,6 +207,7 @@ class _Held:
         if another or (self._backend is not None and not self.fed):
             # None of the vectors held here means anything any more.
             self.index, self.at, self.keys = ScopeIndex(), None, {}
+            self.known = Known(self.index, self.keys)
         if self.at is None:
             self._build(reader, scope)
         elif last > self.at:
@@ -235,7 +241,7 @@ class _Held:
     def _put(self, batch: _Batch) -> None:
         if not len(batch):
             return
-        if self._backend is None:
+        if self._backend is None and not self._bare:
             self.index.fill(batch.fields, batch.embedded, batch.vectors)
         else:
             self.index.fill(batch.fields)
@@ -264,7 +270,7 @@ class _Held:
             self.fed = False
             log.warning("the vector index will be filled anew: %s", error)
 
-    def near(self, scope: str, vector: Vectors | None) -> dict[int, float] | None:
+    def near(self, scope: str, vector: Vectors | None) -> Cosines | None:
         """Cosines by claim from the index outside; None where it has no say."""
         if self._backend is None or vector is None or not self.fed:
             return None
@@ -273,7 +279,7 @@ class _Held:
         except BackendError as error:
             log.warning("recall goes by words alone: %s", error)
             return None
-        return {self.keys[each.id]: each.score for each in found if each.id in self.keys}
+        return Cosines({self.keys[each.id]: each.score for each in found if each.id in self.keys})
 
 
 class Retriever:
@@ -289,12 +295,14 @@ class Retriever:
         *,
         embedding: Embedding | None = None,
         backend: VectorBackend | None = None,
+        feed: Feed | None = None,
         delivery: Delivery | None = None,
         token_vectors: TokenVectors | None = None,
         cache_bytes: int = CACHE_BYTES,
     ) -> None:
         self._database = database
         self._backend = backend
+        self._outside = None if feed is None else Outside(database, feed)
         self._delivery = delivery
         self._token_vectors = token_vectors
         self._embedding = embedding
@@ -310,12 +318,21 @@ class Retriever:
         scopes = self._scopes(query, seq)
         found: list[tuple[Hit, int]] = []
         for scope in scopes:
+            # Asked before the scope is locked and a snapshot taken: the answer may take long.
+            nearest = None
+            if self._outside is not None and vector is not None and seq is None and query.weights.dense:
+                nearest = self._outside.ask(scope, vector)
             with self._ready(scope, seq) as (held, reader):
                 cosines = held.near(scope, vector)
+                if self._outside is not None and nearest is not None and vector is not None:
+                    cosines = self._outside.cosines(
+                        nearest, held.known, reader, scope, vector=vector, query=query, now=now
+                    )
                 # An index that embeds on its side knows only the wordings of now.
                 if self._delivery is not None and query.text is not None and seq is None:
                     allowed = held.index.passing(query, now)
-                    cosines = self._delivery.near(query.text, held.keys, allowed)
+                    ranks = self._delivery.near(query.text, held.keys, allowed)
+                    cosines = None if ranks is None else Cosines(ranks)
                 closer = None if asked is None else asked.closer(reader)
                 ranked = held.index.search(query, now, vector, cosines=cosines, closer=closer)
                 # Of several scopes the cut comes after they are merged.
@@ -382,8 +399,9 @@ class Retriever:
             held = self._held.get(key)
             if held is None:
                 backend = self._backend if seq is None else None
-                outside = backend is not None or self._delivery is not None
-                held = self._held[key] = _Held(backend, outside=outside)
+                bare = self._outside is not None and seq is None
+                outside = backend is not None or self._delivery is not None or bare
+                held = self._held[key] = _Held(backend, outside=outside, bare=bare)
             self._held.move_to_end(key)
         # The lock comes first: the snapshot taken under it is at least as new as what the index already holds.
         with held.lock, self._database.read() as conn:

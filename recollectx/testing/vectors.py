@@ -38,9 +38,13 @@ HOSTILE_SCOPES = (
 
 
 class VectorBackendContract:
-    """What every vector index must do. Override `fresh`, and `reopened` if the index outlives its object."""
+    """What every vector index must do. Override `fresh`, and `reopened` if the index outlives its object.
+
+    patience: seconds within which `settle` must have made what was written readable.
+    """
 
     dimension = 16
+    patience = 10.0
 
     def fresh(self) -> VectorBackend:
         """An empty index for vectors of length `self.dimension`."""
@@ -58,9 +62,11 @@ class VectorBackendContract:
     def test_add_and_replace(self) -> None:
         index, (one, two, three) = self.fresh(), self.vectors(3)
         index.upsert_vectors("a", ["x", "y"], [one, two])
+        self.settled(index)
         assert_nearest(index.search_vector("a", one, 2), {"x": one, "y": two}, one, 2)
         index.upsert_vectors("a", ["y", "z"], [three, two])
         held = {"x": one, "y": three, "z": two}
+        self.settled(index)
         assert_nearest(index.search_vector("a", three, 3), held, three, 3)
         assert index.count("a") == 3
 
@@ -70,8 +76,10 @@ class VectorBackendContract:
         index.delete_ids("a", ["x", "unknown", "x"])
         index.delete_ids("never seen", ["y"])
         index.delete_ids("a", [])
+        self.settled(index)
         assert_nearest(index.search_vector("a", one, 9), {"y": two, "z": three}, one, 9)
         index.upsert_vectors("a", ["x"], [one])
+        self.settled(index)
         assert index.search_vector("a", one, 1)[0].id == "x"
 
     def test_replace_and_clear(self) -> None:
@@ -79,14 +87,18 @@ class VectorBackendContract:
         index.upsert_vectors("a", ["x", "y"], [one, two])
         index.upsert_vectors("b", ["x"], [three])
         index.replace("a", ["y", "z"], [three, one])
+        self.settled(index)
         assert_nearest(index.search_vector("a", one, 9), {"y": three, "z": one}, one, 9)
         assert (index.count("a"), index.count("b"), index.count()) == (2, 1, 3)
         index.replace("a", [], [])
+        self.settled(index)
         assert index.search_vector("a", one, 9) == []
         index.upsert_vectors("a", ["x"], [one])
         index.clear("a")
+        self.settled(index)
         assert (index.count("a"), index.count("b")) == (0, 1)
         index.clear()
+        self.settled(index)
         assert index.count() == 0
         assert index.search_vector("b", three, 9) == []
 
@@ -105,15 +117,20 @@ class VectorBackendContract:
                 held.pop(id, None)
             for k in (1, 5, len(held), 500):
                 query = self.vectors(1, seed=1000 + turn)[0]
+                self.settled(index)
                 assert_nearest(index.search_vector("a", query, k), held, query, k)
             assert index.count("a") == len(held)
 
-    def test_zero_vectors_score_zero(self) -> None:
+    def test_zero_vectors_score_zero_or_are_not_held(self) -> None:
         index, (one,) = self.fresh(), self.vectors(1)
         zero = np.zeros(self.dimension, np.float32)
-        index.upsert_vectors("a", ["nothing", "x"], [zero, one])
-        assert [near.id for near in index.search_vector("a", one, 2)] == ["x", "nothing"]
-        assert [near.score for near in index.search_vector("a", zero, 2)] == [0, 0]
+        index.upsert_vectors("a", ["nothing", "x"], [one, one])
+        index.upsert_vectors("a", ["nothing"], [zero])
+        self.settled(index)
+        held = {"x": one} | ({"nothing": zero} if index.zeros else {})
+        assert [near.id for near in index.search_vector("a", one, 2)] == list(held)
+        assert [near.score for near in index.search_vector("a", zero, 2)] == ([0, 0] if index.zeros else [])
+        assert sorted(index.ids("a")) == sorted(held)
 
     def test_scopes_with_hostile_names_stay_apart(self) -> None:
         index, vectors = self.fresh(), self.vectors(len(HOSTILE_SCOPES))
@@ -121,11 +138,13 @@ class VectorBackendContract:
         for scope, vector in held.items():
             index.upsert_vectors(scope, ["same id", f"in {scope}"], [vector, -vector])
         for scope, vector in held.items():
+            self.settled(index)
             found = index.search_vector(scope, vector, 9)
             assert_nearest(found, {"same id": vector, f"in {scope}": -vector}, vector, 9)
             assert index.count(scope) == 2
         for done, scope in enumerate(HOSTILE_SCOPES, 1):
             index.clear(scope)
+            self.settled(index)
             assert index.count(scope) == 0
             assert index.count() == 2 * (len(HOSTILE_SCOPES) - done), scope
 
@@ -133,8 +152,10 @@ class VectorBackendContract:
         index, vectors = self.fresh(), self.vectors(len(HOSTILE_SCOPES))
         index.upsert_vectors("a", HOSTILE_SCOPES, vectors)
         for id, vector in zip(HOSTILE_SCOPES, vectors, strict=True):
+            self.settled(index)
             assert index.search_vector("a", vector, 1)[0].id == id
             index.delete_ids("a", [id])
+        self.settled(index)
         assert index.count("a") == 0
 
     def test_no_ghosts_after_many_replacements(self) -> None:
@@ -142,6 +163,7 @@ class VectorBackendContract:
         index.upsert_vectors("a", ["other"], [other])
         for turn in range(40):
             index.upsert_vectors("a", ["x"], [query + 0.01 * self.vectors(1, seed=turn)[0]])
+        self.settled(index)
         assert [near.id for near in index.search_vector("a", query, 10)] == ["x", "other"]
         assert [near.id for near in index.search_vector("a", query, 1)] == ["x"]
         assert index.count("a") == 2
@@ -153,6 +175,7 @@ class VectorBackendContract:
         index.upsert_vectors("b", [f"near {n}" for n in range(200)], near)
         index.upsert_vectors("a", [f"near {n}" for n in range(200)], near)
         index.delete_ids("a", [f"near {n}" for n in range(200)])
+        self.settled(index)
         assert [found.id for found in index.search_vector("a", query, 1)] == ["far"]
 
     def test_what_is_wrong_is_refused_before_anything_changes(self) -> None:
@@ -174,9 +197,12 @@ class VectorBackendContract:
             refuses(InvalidClaim, index.upsert_vectors, "a", ids, [two, two])
         for scope in ("", None, "\ud800"):
             refuses(InvalidClaim, index.upsert_vectors, scope, ["x"], [two])
+            refuses(InvalidQuery, index.vectors_of, scope, ["x"])
+            refuses(InvalidQuery, index.ids, scope)
             refuses(InvalidQuery, index.search_vector, scope, two, 1)
-        for k in (0, -1, 1.5, True):
+        for k in (0, -1, 1.5, True, *([] if index.most is None else [index.most + 1])):
             refuses(InvalidQuery, index.search_vector, "a", two, k)
+        self.settled(index)
         assert_nearest(index.search_vector("a", one, 9), {"x": one}, one, 9)
 
     def test_eight_threads(self) -> None:
@@ -188,6 +214,7 @@ class VectorBackendContract:
                 id, vector = f"{thread}/{turn}", shared[20 * thread + turn]
                 index.upsert_vectors("shared", [id], [vector])
                 index.upsert_vectors(own, [id, "last"], [vector, -vector])
+                self.settled(index)
                 assert index.search_vector(own, vector, 1)[0].id == id
                 assert index.search_vector("shared", vector, 1)[0].id == id
                 if turn % 2:
@@ -197,8 +224,33 @@ class VectorBackendContract:
         with ThreadPoolExecutor(8) as threads:
             list(threads.map(work, range(8)))
         held = {f"{n // 20}/{n % 20}": shared[n] for n in range(160) if n % 2 == 0}
+        self.settled(index)
         assert_nearest(index.search_vector("shared", shared[0], 200), held, shared[0], 200)
         assert [index.count(f"own {thread}") for thread in range(8)] == [11] * 8
+
+    def test_what_it_holds_can_be_listed_and_read_back(self) -> None:
+        index, vectors = self.fresh(), self.vectors(40)
+        assert (index.scopes(), index.ids("a"), index.vectors_of("a", ["x"])) == ([], [], {})
+        ids = [f"id {n}" for n in range(38)] + ["caf\u00e9", "cafe\u0301"]
+        held = dict(zip(ids, vectors, strict=True))
+        if index.zeros:
+            held["nothing"] = np.zeros(self.dimension, np.float32)
+        for scope in HOSTILE_SCOPES:
+            index.upsert_vectors(scope, ids[:1], vectors[:1])
+        index.upsert_vectors("a", list(held), list(held.values()))
+        index.upsert_vectors("gone", ids, vectors)
+        index.delete_ids("gone", ids)
+        self.settled(index)
+        assert sorted(index.scopes()) == sorted([*HOSTILE_SCOPES, "a"])
+        assert sorted(index.ids("a")) == sorted(held)
+        assert (index.ids("gone"), index.ids("never seen")) == ([], [])
+        found = index.vectors_of("a", ["unknown", *held, "id 0"])
+        assert set(found) == set(held)
+        for id, vector in held.items():
+            assert np.allclose(found[id], vector / (np.linalg.norm(vector) or 1), atol=1e-6), id
+        found["id 0"][:] = 9
+        assert np.abs(index.vectors_of("a", ["id 0"])["id 0"]).max() <= 1
+        assert index.vectors_of("team_a", ["id 1"]) == {}
 
     def test_outlives_its_object_without_save(self) -> None:
         index, vectors = self.fresh(), self.vectors(30)
@@ -208,14 +260,21 @@ class VectorBackendContract:
         index.upsert_vectors("a", ids[:5], vectors[5:10])
         index.delete_ids("a", ids[10:20])
         index.replace("b", ids[:2], vectors[:2])
+        self.settled(index)
         again = self.reopened(index)
         held = dict(zip(ids, [*vectors[5:10], *vectors[5:]], strict=True))
         held = {id: vector for id, vector in held.items() if id not in ids[10:20]}
         assert_nearest(again.search_vector("a", vectors[0], 50), held, vectors[0], 50)
         assert (again.count("a"), again.count("b"), again.count()) == (20, 2, 22)
+        assert (sorted(again.scopes()), sorted(again.ids("b"))) == (["a", "b"], ids[:2])
         again.upsert_vectors("a", ["new", ids[0]], [vectors[0], vectors[1]])
+        self.settled(again)
         assert again.count("a") == 21
         assert again.search_vector("a", vectors[0], 1)[0].id == "new"
+
+    def settled(self, index: VectorBackend) -> None:
+        """Wait until what was written to `index` can be read."""
+        assert index.settle(self.patience), f"nothing settled within {self.patience} seconds"
 
     def vectors(self, count: int, seed: int = 0) -> Vectors:
         """Random vectors, the same for the same arguments."""

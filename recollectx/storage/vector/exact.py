@@ -38,6 +38,10 @@ class ExactIndex(VectorBackend):
         rows = self._rows.get(scope)
         return rows.nearest(vector, k) if rows else []
 
+    def _vectors_of(self, scope: str, ids: Sequence[str]) -> dict[str, Vectors]:
+        rows = self._rows.get(scope)
+        return {id: rows.matrix[rows.place[id]].copy() for id in ids if id in rows.place} if rows else {}
+
 
 class _Rows:
     """The vectors of one scope without gaps: a deleted row is filled with the last one."""

@@ -42,7 +42,7 @@ class FAISSBackend(VectorBackend):
         super().__init__(dimension, FunctionEmbedder(embed_fn, dimension))
         self._faiss: Any = require("faiss", "local")
         self._indexes: dict[str, Any] = {}
-        self._ids: dict[int, str] = {}
+        self._names: dict[int, str] = {}
         self._file: VectorFile | None = None
         if index_path is not None:
             path = Path(index_path)
@@ -63,11 +63,11 @@ class FAISSBackend(VectorBackend):
         if scope not in self._indexes:
             # Not IndexIDMap2: its way back from key to vector is not needed and made replacing 1.6 times as slow.
             self._indexes[scope] = self._faiss.IndexIDMap(self._faiss.IndexFlatIP(self.dimension))
-        known = [key for key in keys if key in self._ids]
+        known = [key for key in keys if key in self._names]
         if known:
             self._indexes[scope].remove_ids(np.array(known, np.int64))
         self._indexes[scope].add_with_ids(vectors, np.array(keys, np.int64))
-        self._ids.update(zip(keys, ids, strict=True))
+        self._names.update(zip(keys, ids, strict=True))
 
     def _delete(self, scope: str, ids: Sequence[str]) -> None:
         held = self._keys.get(scope, {})
@@ -78,7 +78,7 @@ class FAISSBackend(VectorBackend):
             self._file.drop(keys)
         self._indexes[scope].remove_ids(np.array(keys, np.int64))
         for key in keys:
-            del self._ids[key]
+            del self._names[key]
         if not self._indexes[scope].ntotal:
             del self._indexes[scope]
 
@@ -88,7 +88,18 @@ class FAISSBackend(VectorBackend):
             return []
         scores, keys = index.search(vector[np.newaxis], min(k, index.ntotal))
         order = np.lexsort((keys[0], -scores[0]))
-        return [Near(self._ids[int(keys[0, i])], float(scores[0, i])) for i in order]
+        return [Near(self._names[int(keys[0, i])], float(scores[0, i])) for i in order]
+
+    def _vectors_of(self, scope: str, ids: Sequence[str]) -> dict[str, Vectors]:
+        held = self._keys.get(scope, {})
+        known = [id for id in ids if id in held]
+        if not known:
+            return {}
+        index = self._indexes[scope]
+        labels = self._faiss.vector_to_array(index.id_map).tolist()
+        place = {key: row for row, key in enumerate(labels)}
+        rows = [place[held[id]] for id in known]
+        return dict(zip(known, index.index.reconstruct_batch(rows), strict=True))
 
     @contextmanager
     def _session(self, *, writing: bool) -> Iterator[None]:
@@ -110,12 +121,12 @@ class FAISSBackend(VectorBackend):
         """Build everything anew if the file is not what this object last read and wrote."""
         if not file.changed():
             return
-        self._indexes, self._ids, self._keys, self._last_key = {}, {}, {}, 0
+        self._indexes, self._names, self._keys, self._last_key = {}, {}, {}, 0
         for scope, kept in file.read().items():
             index = self._faiss.IndexIDMap(self._faiss.IndexFlatIP(self.dimension))
             index.add_with_ids(kept.matrix(self.dimension), np.array(kept.keys, np.int64))
             self._indexes[scope] = index
-            self._ids.update(zip(kept.keys, kept.ids, strict=True))
+            self._names.update(zip(kept.keys, kept.ids, strict=True))
             self._keys[scope] = dict(zip(kept.ids, kept.keys, strict=True))
             self._last_key = max(self._last_key, kept.keys[-1])
 

@@ -1,0 +1,64 @@
+"""What paths and URLs mean, and how they are shown."""
+
+import os
+from pathlib import Path
+
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from recollectx.errors import InvalidSetting
+
+MEMORY = ":memory:"
+PSYCOPG = "postgresql+psycopg"
+_POSTGRES = frozenset({"postgres", "postgresql", PSYCOPG})
+
+
+def resolve_url(target: str | os.PathLike[str] | URL) -> URL:
+    """The database URL of a path, `:memory:` or URL; `~` and relative paths are made absolute.
+
+    postgresql://, postgres:// and postgresql+psycopg:// are one: PostgreSQL by psycopg 3.
+    """
+    url = _url_of(target)
+    if url.drivername in _POSTGRES:
+        if not url.database:
+            raise InvalidSetting(f"{shown(url)} names no database; write postgresql://user@host/database")
+        return url.set(drivername=PSYCOPG)
+    if url.get_backend_name() != "sqlite":
+        raise InvalidSetting(f"{url.drivername} is not supported; use a SQLite file or postgresql://")
+    if url.database in (None, "", MEMORY):
+        return url.set(database=MEMORY)
+    return url.set(database=str(Path(url.database or "").expanduser().resolve()))
+
+
+def _url_of(target: str | os.PathLike[str] | URL) -> URL:
+    if isinstance(target, URL):
+        return target
+    text = os.fspath(target)
+    if not text:
+        raise InvalidSetting("the database path is empty; give a file or :memory:")
+    if not isinstance(target, str) or "://" not in text:
+        return URL.create("sqlite", database=text)
+    try:
+        return make_url(text)
+    except (ArgumentError, ValueError):
+        # Whatever else is in it may be a password.
+        kind = text.partition("://")[0]
+        raise InvalidSetting(
+            f"what follows {kind}:// is no database URL; write sqlite:///path.db, "
+            "postgresql://user:password@host/database or a path"
+        ) from None
+
+
+def shown(target: str | os.PathLike[str] | URL) -> str:
+    """A path or URL as people are told: without user and password, wherever in it they are."""
+    url = _url_of(target)
+    if url.get_backend_name() == "sqlite":
+        return os.fspath(target) if not isinstance(target, URL) else str(url.database or MEMORY)
+    return place_of(url)
+
+
+def place_of(url: URL) -> str:
+    """Where the database of a server is."""
+    host = url.host or url.query.get("host") or "localhost"
+    port = f":{url.port}" if url.port else ""
+    return f"postgresql://{host}{port}/{url.database or ''}"

@@ -1,0 +1,343 @@
+"""Feeding: a vector index outside the process follows the log of changes, at least once and in order.
+
+A thread sends what waits, a batch at a time, and remembers in rx_deliveries how far it came; no write waits for it or
+fails with it. Each batch sends what the claims of the next changes are now, so taking a batch twice does no harm. Of
+several processes the one that holds the lease sends, so that nothing older arrives after something newer. After a
+fault the same batch is tried again, ever later, up to once in LONGEST seconds.
+
+An index that lives in the claims' own database is written in the transaction of the claims instead.
+"""
+
+import logging
+import os
+import threading
+import time
+import uuid
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+
+import numpy as np
+from sqlalchemy import Connection
+
+from recollectx.changes import Change, Configure
+from recollectx.db.engine import Database
+from recollectx.embeddings.base import Vectors
+from recollectx.errors import (
+    BackendError,
+    DatabaseBusy,
+    DimensionError,
+    InvalidClaim,
+    InvalidSetting,
+    RecollectxError,
+)
+from recollectx.storage.batches import Batch, after, is_waited_for, last, moved_since, waiting, wanted
+from recollectx.storage.embedding import Apply
+from recollectx.storage.places import LEASE, Lag, Place
+from recollectx.storage.reading import Reader
+from recollectx.storage.vector.base import VectorBackend
+
+TOGETHER = 2_000
+"""How many changes a write takes along for an index in its own database; more than that the thread brings up."""
+LINGER, AT_CLOSING = 0.02, 5.0
+FAR = 5_000
+"""How many changes that matter to no index are passed over before the place is written down again."""
+OWNER = "recollectx: whose index this is"
+"""The scope of one id: that of the memory that feeds the index."""
+MEMORY_ID = "memory"
+log = logging.getLogger("recollectx")
+
+
+class Feed:
+    """Feeds one index from one database. name: the index among others, in rx_deliveries."""
+
+    def __init__(self, database: Database, backend: VectorBackend, apply: Apply) -> None:
+        self.backend = backend
+        self.name = backend.address
+        self._database = database
+        self._apply = apply
+        self._place = Place(database, self.name, uuid.uuid4().hex)
+        self._at = 0
+        self._seen = 0
+        self._sending = threading.RLock()
+        self._wake = threading.Event()
+        self._closing = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._pid = os.getpid()
+        self._retry_at = 0.0
+        self._owned = False
+        self._waits = True
+        self._stopped = False
+
+    # Where it stands
+
+    def place(self, conn: Connection) -> int:
+        """The last change that the index took, 0 before the first."""
+        return self._place.of(conn)
+
+    def since(self, reader: Reader, scope: str, n: int) -> list[int]:
+        """The claims of a scope whose vector may have changed after change `n`."""
+        return moved_since(reader, scope, n)
+
+    def lag(self) -> Lag:
+        """How far the index is behind the database."""
+        return self._place.lag()
+
+    # In the transaction of the claims
+
+    def together(self, conn: Connection) -> None:
+        """Bring an index in the same database up to the last change, within the transaction of `conn`.
+
+        If more than TOGETHER changes wait, or the index fails, none is taken along, and the thread brings it up.
+        """
+        at = self.place(conn)
+        if waiting(conn, at) > TOGETHER:
+            self.wake()
+            return
+        trial = conn.begin_nested()
+        try:
+            with self.backend.joined(conn):
+                while not (batch := after(conn, at, self.backend.dimension)).empty:
+                    self._send(batch)
+                    at = batch.last
+                self._place.keep(conn, batch.last)
+        except BackendError as error:
+            trial.rollback()
+            log.warning("the vector index is behind: %s", error)
+            self.wake()
+        else:
+            trial.commit()
+
+    # In the thread
+
+    def wake(self) -> None:
+        """Have what waits sent soon; returns at once."""
+        if self._pid != os.getpid():
+            self._thread, self._pid = None, os.getpid()
+            self._sending, self._wake, self._closing = threading.RLock(), threading.Event(), threading.Event()
+            self._place.holder, self._owned = uuid.uuid4().hex, False
+        self._waits = True
+        self._wake.set()
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = threading.Thread(target=self._run, name=f"feed {self.name}", daemon=True)
+            self._thread.start()
+
+    def begin(self) -> None:
+        """Have sent what an earlier process left, the first time that this one asks."""
+        if self._thread is None:
+            self.wake()
+
+    def settle(self, timeout: float) -> bool:
+        """Wait until the index has and shows what is written now; False if it does not within `timeout` seconds."""
+        until = time.monotonic() + timeout
+        self._retry_at = 0.0
+        self.wake()
+        while self.lag().changes:
+            if time.monotonic() >= until:
+                return False
+            time.sleep(min(LINGER, max(0.0, until - time.monotonic())))
+        return self.backend.settle(max(0.0, until - time.monotonic()))
+
+    def close(self) -> None:
+        """Send what waits if the index takes it at once, and stop."""
+        thread = self._thread
+        if thread is None or not thread.is_alive() or self._pid != os.getpid():
+            return
+        self._closing.set()
+        self._wake.set()
+        thread.join(AT_CLOSING)
+        self._stopped = True
+        with suppress(RecollectxError):
+            self._place.let_go()
+
+    def _run(self) -> None:
+        while not self._stopped:
+            self._wake.wait(self._pause())
+            self._closing.wait(LINGER)  # so that what is written in a row goes together
+            self._wake.clear()
+            # Looked at only now: whoever closes after that wakes it again.
+            closing = self._closing.is_set()
+            if closing or time.time() >= self._retry_at:
+                try:
+                    self.catch_up()
+                except RecollectxError as error:
+                    self._retry_at = time.time() + 1.0
+                    log.warning("the vector index is behind: %s", error)
+            if closing:
+                return
+
+    def _pause(self) -> float | None:
+        return max(0.0, self._retry_at - time.time()) if self._waits else None
+
+    def catch_up(self) -> bool:
+        """Send what waits; False if another process does, or the index failed."""
+        with self._sending:
+            if not self._anything():
+                self._waits = False
+                return True
+            if self.backend.placement == "database":
+                return self._caught_up_inside()
+            if not self._take_lease():
+                self._retry_at = time.time() + 0.2
+                return False
+            try:
+                self._own()
+                done = self._all_sent()
+            except (BackendError, DimensionError, InvalidClaim, InvalidSetting) as error:
+                log.warning("the vector index %s is behind: %s", self.name, error)
+                self._retry_at = self._place.failed(self._at, error)
+                return False
+            if done:
+                self._retry_at = 0.0
+                self._place.keep_at(self._at)
+            return done
+
+    def _all_sent(self) -> bool:
+        """Send batch after batch until nothing waits; False if another process took the lease meanwhile."""
+        renew_at = time.monotonic() + LEASE / 3
+        while not self._stopped:
+            with self._database.read() as conn:
+                batch = after(conn, self._at, self.backend.dimension)
+            if batch.empty:
+                self._at = batch.last
+                return True
+            self._send(batch)
+            self._at = batch.last
+            if time.monotonic() > renew_at:
+                if not self._take_lease():
+                    return False
+                renew_at = time.monotonic() + LEASE / 3
+        return False
+
+    def _caught_up_inside(self) -> bool:
+        while True:
+            with self._database.write() as conn, self.backend.joined(conn):
+                batch = after(conn, self.place(conn), self.backend.dimension)
+                self._send(batch)
+                self._place.keep(conn, batch.last)
+            if batch.empty:
+                self._waits = False
+                return True
+
+    def _anything(self) -> bool:
+        with self._database.read() as conn:
+            place = self.place(conn)
+            at = max(place, self._seen)
+            if is_waited_for(conn, at):
+                return True
+            self._seen = max(at, last(conn))
+        if self._seen - place > FAR:
+            self._place.skip(self._seen)
+        return False
+
+    def _take_lease(self) -> bool:
+        at = self._place.take(self._at)
+        self._at = self._at if at is None else at
+        return at is not None
+
+    def _send(self, batch: Batch) -> None:
+        if batch.anew:
+            self.backend.clear()
+            self._owned = False
+            self._own()
+        for scope, ids in batch.gone.items():
+            self.backend.delete_ids(scope, ids)
+        for scope, there in batch.there.items():
+            self.backend.upsert_vectors(scope, list(there), np.stack(list(there.values())))
+
+    def _own(self) -> None:
+        """See that the index is this memory's, or nobody's yet."""
+        if self._owned or self.backend.placement == "database":
+            return
+        own, known = self._memory_id(), self.backend.ids(OWNER)
+        if any(each != own for each in known):
+            raise InvalidSetting(
+                f"the index {self.name} is fed by another memory; give this one an index of its own, "
+                "or run `recollectx reindex --take-over` to empty it and take it over"
+            )
+        if not known:
+            mark = np.zeros((1, self.backend.dimension), np.float32)
+            mark[0, 0] = 1
+            self.backend.upsert_vectors(OWNER, [own], mark)
+        self._owned = True
+
+    def _memory_id(self) -> str:
+        """What tells this memory from others."""
+        with self._database.read() as conn:
+            known = Reader(conn).setting(MEMORY_ID)
+        if known is None:
+
+            def plan(reader: Reader) -> Iterator[Change]:
+                if reader.setting(MEMORY_ID) is None:
+                    yield Configure(MEMORY_ID, {"id": uuid.uuid4().hex})
+
+            self._apply(plan, cause="index")
+            with self._database.read() as conn:
+                known = Reader(conn).setting(MEMORY_ID)
+        return str((known or {})["id"])
+
+    def foreign(self) -> bool:
+        """Whether what the index holds is not this memory's: another feeds it, or nobody ever fed it."""
+        if self.backend.placement != "remote":
+            return False
+        with self._database.read() as conn:
+            own = (Reader(conn).setting(MEMORY_ID) or {}).get("id")
+        marks = self.backend.ids(OWNER)
+        return any(mark != own for mark in marks) if marks else bool(self.backend.scopes())
+
+    def start_over(self) -> None:
+        """Empty the index, whoever fed it, and have it fed from the first change on.
+
+        Raises DatabaseBusy while another process feeds it.
+        """
+        with self._sending:
+            if self.backend.placement == "database":
+                with self._database.write() as conn, self.backend.joined(conn):
+                    self.backend.clear()
+                    self._place.keep(conn, 0)
+            else:
+                self._wait_for_lease()
+                self.backend.clear()
+                self._at = 0
+                self._place.keep_at(self._at)
+            self._owned, self._seen, self._at = False, 0, 0
+            self._waits = True
+
+    def wanted(self, reader: Reader, scope: str, ids: Collection[str]) -> dict[str, Vectors]:
+        """What the index must hold of these ids in a scope; nothing of those that are left out."""
+        return wanted(reader, scope, ids, self.backend.dimension)
+
+    def mend(self, scope: str, ids: Collection[str]) -> None:
+        """Make the index hold of these ids in a scope what the database holds of them now, and nothing else.
+
+        Raises DatabaseBusy while another process feeds it.
+        """
+        with self._sending:
+            if self.backend.placement == "database":
+                with self._database.write() as conn, self.backend.joined(conn):
+                    self._send(self._mending(conn, scope, ids))
+                return
+            if self.backend.placement == "remote":
+                self._wait_for_lease()
+                self._own()
+            with self._database.read() as conn:
+                batch = self._mending(conn, scope, ids)
+            self._send(batch)
+            if self.backend.placement == "remote":
+                self._place.keep_at(self._at)
+
+    def _mending(self, conn: Connection, scope: str, ids: Collection[str]) -> Batch:
+        there = self.wanted(Reader(conn), scope, ids)
+        batch = Batch(0)
+        if there:
+            batch.there[scope] = there
+        if gone := [id for id in ids if id not in there]:
+            batch.gone[scope] = gone
+        return batch
+
+    def _wait_for_lease(self) -> None:
+        """Be the process that sends, once no other does."""
+        until = time.monotonic() + LEASE
+        while not self._take_lease():
+            if time.monotonic() >= until:
+                raise DatabaseBusy(f"another process is feeding {self.name}; try again when it is done")
+            time.sleep(0.1)

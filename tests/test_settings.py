@@ -1,0 +1,175 @@
+"""Configuration: where each setting comes from, what is refused, and that no key is shown."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from recollectx import Memory, SemanticClaim
+from recollectx.cli.app import app
+from recollectx.embeddings import HashEmbedder
+from recollectx.errors import InvalidSetting
+from recollectx.masking import masked
+from recollectx.settings import SETTINGS, settings_from
+from recollectx.storage.vector import FAISSBackend
+
+KEY = "hush-hush-1234"
+
+
+@pytest.fixture
+def toml(tmp_path):
+    def write(text: str):
+        path = tmp_path / "settings.toml"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+def test_code_counts_before_the_environment_and_that_before_the_file(toml):
+    file = toml('scope = "of the file"\ncache_mb = 7\nbusy_seconds = 3\n')
+    environ = {"RECOLLECTX_SCOPE": "of the environment", "RECOLLECTX_CACHE_MB": "9"}
+    found = settings_from(file, environ=environ, scope="of the code")
+    assert [found[name] for name in ("scope", "cache_mb", "busy_seconds", "embedder")] == [
+        "of the code",
+        9,
+        3,
+        "auto",
+    ]
+    assert {
+        name: found.chosen[name].origin for name in ("scope", "cache_mb", "busy_seconds", "embedder")
+    } == {
+        "scope": "given",
+        "cache_mb": "RECOLLECTX_CACHE_MB",
+        "busy_seconds": str(file),
+        "embedder": "default",
+    }
+
+
+def test_a_mapping_is_code_and_a_variable_names_the_file(toml):
+    environ = {
+        "RECOLLECTX_SCOPE": "there",
+        "RECOLLECTX_CONFIG": str(toml('[recollectx]\nvectors = "faiss"\n')),
+    }
+    found = settings_from({"scope": "here"}, environ=environ)
+    assert (found["scope"], found["vectors"]) == ("here", "faiss")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('vektors = "faiss"', "did you mean vectors"),
+        ("colour = 1", "known are url"),
+        ("cache_mb = 0", "cache_mb .* whole number from 1, got 0"),
+        ("cache_mb = 1.5", "whole number"),
+        ("cache_mb = true", "whole number"),
+        ("busy_seconds = -1", "number from 0"),
+        ('token_vectors = "maybe"', "true or false"),
+        ("scope = 3", "text"),
+        ('scope = " "', "not blank"),
+        ("vectors = 3", "must be text"),
+        ("recollectx = 3", "must be a table"),
+        ("a = ", "no TOML"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_refused_by_name(toml, text, told):
+    with pytest.raises(InvalidSetting, match=told):
+        settings_from(toml(text), environ={})
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(InvalidSetting, match="nowhere"):
+        settings_from(tmp_path / "nowhere.toml", environ={})
+
+
+@pytest.mark.parametrize(("text", "value"), [("1", True), ("Yes", True), ("off", False), ("FALSE", False)])
+def test_the_environment_is_read_as_what_it_means(text, value):
+    found = settings_from(environ={"RECOLLECTX_TOKEN_VECTORS": text, "RECOLLECTX_BUSY_SECONDS": "2.5"})
+    assert (found["token_vectors"], found["busy_seconds"]) == (value, 2.5)
+
+
+def test_a_word_where_a_number_is_meant_is_refused_from_the_environment():
+    with pytest.raises(InvalidSetting, match="RECOLLECTX_CACHE_MB"):
+        settings_from(environ={"RECOLLECTX_CACHE_MB": "plenty"})
+
+
+def test_every_setting_can_be_given_by_its_variable():
+    assert len({each.variable for each in SETTINGS.values()}) == len(SETTINGS)
+
+
+def test_keys_and_passwords_are_never_shown():
+    found = settings_from({"url": f"postgresql://ana:{KEY}@host:5432/db", "vectors_api_key": KEY}, environ={})
+    assert KEY not in repr(found)
+    assert all(KEY not in str(each.shown) for each in found.chosen.values())
+    with pytest.raises(InvalidSetting) as refused:
+        settings_from({"vectors_api_key": 5}, environ={"RECOLLECTX_SCOPE": KEY})
+    assert "5" not in str(refused.value).replace("vectors", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("postgresql://ana:pw@host/db", "postgresql://ana:***@host/db"),
+        ("postgresql://ana:p:w@host/db?sslmode=require", "postgresql://ana:***@host/db?sslmode=require"),
+        ("postgresql://host/db?user=ana&password=pw&x=1", "postgresql://host/db?user=ana&password=***&x=1"),
+        ("pinecone://index?api_key=pw", "pinecone://index?api_key=***"),
+        ("qdrant://:pw@host/things", "qdrant://:***@host/things"),
+        ("sqlite:///a:b.db", "sqlite:///a:b.db"),
+        ("/folder/memory.db", "/folder/memory.db"),
+        ("qdrant://host:6333/things", "qdrant://host:6333/things"),
+    ],
+)
+def test_masking(text, shown):
+    assert masked(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("elsewhere://host", "unknown; known are exact, faiss"),
+        (f"qdrant://x:{KEY}@host/things", "holds a key"),
+        ("faiss?colour=red", "option 'colour'"),
+        ("qdrant://", "neither a server nor a folder"),
+        ("", "unknown"),
+    ],
+)
+def test_an_index_that_means_nothing_is_refused_by_name(path, name, told):
+    with pytest.raises(InvalidSetting, match=told) as refused:
+        Memory.open(path, vectors=name, embedder=HashEmbedder(16))
+    assert KEY not in str(refused.value)
+
+
+def test_an_index_of_vectors_needs_an_embedder(path):
+    with pytest.raises(InvalidSetting, match="needs an embedder"):
+        Memory.open(path, vectors="faiss", embedder=None)
+
+
+def test_the_same_code_runs_on_another_index_by_configuration(path, tmp_path):
+    pytest.importorskip("faiss")
+    found = []
+    for name in ("exact", "faiss", f"faiss://{tmp_path}/index"):
+        with Memory.from_config({"url": str(path), "vectors": name, "embedder": HashEmbedder(32)}) as memory:
+            if not found:
+                memory.store(SemanticClaim.from_text("the kettle is blue"))
+            assert isinstance(memory.storage.backend, FAISSBackend) is (name != "exact")
+            found.append([(hit.claim.text, round(hit.score, 6)) for hit in memory.recall("blue kettle")])
+    assert found[0] == found[1] == found[2] != []
+
+
+def test_config_on_the_command_line_says_what_is_in_force(toml, monkeypatch):
+    monkeypatch.setenv("RECOLLECTX_CONFIG", str(toml('scope = "team"\n')))
+    monkeypatch.setenv("RECOLLECTX_VECTORS_API_KEY", KEY)
+    run = CliRunner()
+    shown = run.invoke(app, ["config", "--json", "--db", f"postgresql://ana:{KEY}@host/db"])
+    document = json.loads(shown.stdout)
+    assert document["scope"]["value"] == "team"
+    assert document["url"] == {
+        "value": "postgresql://ana:***@host/db",
+        "from": "the command line",
+        "variable": "RECOLLECTX_DB",
+        "help": document["url"]["help"],
+    }
+    assert document["vectors"]["from"] == "default"
+    drawn = run.invoke(app, ["config"]).stdout
+    assert "team" in drawn
+    assert KEY not in shown.stdout + drawn
