@@ -121,10 +121,11 @@ class ScopeIndex(Columns):
         claims: list[int] = self.column["claim"][rows].tolist()
         return claims
 
-    def passing(self, query: Query, now: float) -> set[int]:
+    def allowed(self, query: Query, now: float) -> Rows:
         """The claims that pass every filter of the query."""
         rows = passing(self, np.flatnonzero(self.column["alive"][: self.used]), query, now)
-        return set(self.column["claim"][rows].tolist())
+        claims: Rows = self.column["claim"][rows]
+        return claims
 
     def _near(self, vector: Vector | None, cosines: Cosines | None) -> Meaning | None:
         """The cosine of every row and which rows have one; None if none has."""

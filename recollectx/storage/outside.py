@@ -108,16 +108,16 @@ class Outside:
             for id, score in (nearest.scores or {}).items()
             if (pk := known.keys.get(id)) is not None and pk not in unsure
         }
-        rest = set(known.keys.values())
         if nearest.whole and len(unsure) <= READ:
-            return Cosines(scores | _exact(reader, unsure & rest, vector))
-        if len(rest) <= ASKED:
-            return Cosines(scores | _exact(reader, rest - scores.keys(), vector))
+            return Cosines(scores | _exact(reader, unsure, vector))
+        if len(known.index) <= ASKED:
+            return Cosines(scores | _exact(reader, known.keys.values() - scores.keys(), vector))
         missing = set(known.index.by_words(query.text or "", query.weights, BY_WORDS)) | unsure
-        allowed = known.index.passing(query, now)
+        allowed = known.index.allowed(query, now)
+        near = np.fromiter(scores, np.int64, len(scores))
         wanted = query.offset + (query.k or ASKED)
-        if len(allowed & scores.keys()) < min(wanted, len(allowed)):
-            missing |= allowed
+        if np.isin(near, allowed).sum() < min(wanted, allowed.size):
+            missing.update(allowed.tolist())
         scores |= _exact(reader, _first(missing - scores.keys(), READ), vector)
         sample = self._sample(known, reader)
         if not len(sample):

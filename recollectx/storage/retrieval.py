@@ -330,7 +330,7 @@ class Retriever:
                     )
                 # An index that embeds on its side knows only the wordings of now.
                 if self._delivery is not None and query.text is not None and seq is None:
-                    allowed = held.index.passing(query, now)
+                    allowed = set(held.index.allowed(query, now).tolist())
                     ranks = self._delivery.near(query.text, held.keys, allowed)
                     cosines = None if ranks is None else Cosines(ranks)
                 closer = None if asked is None else asked.closer(reader)
