@@ -39,6 +39,8 @@ from recollectx.storage.vector.base import VectorBackend
 TOGETHER = 2_000
 """How many changes a write takes along for an index in its own database; more than that the thread brings up."""
 LINGER, AT_CLOSING = 0.02, 5.0
+SHOWING = 60.0
+"""Seconds for which an index may not show what it took, before that is taken for granted."""
 FAR = 5_000
 """How many changes that matter to no index are passed over before the place is written down again."""
 OWNER = "recollectx: whose index this is"
@@ -56,7 +58,7 @@ class Feed:
         self._database = database
         self._apply = apply
         self._place = Place(database, self.name, uuid.uuid4().hex)
-        self._at = 0
+        self._at = self._shown = 0
         self._seen = 0
         self._sending = threading.RLock()
         self._wake = threading.Event()
@@ -184,29 +186,46 @@ class Feed:
                 done = self._all_sent()
             except (BackendError, DimensionError, InvalidClaim, InvalidSetting) as error:
                 log.warning("the vector index %s is behind: %s", self.name, error)
-                self._retry_at = self._place.failed(self._at, error)
+                self._retry_at = self._place.failed(self._shown, error)
                 return False
             if done:
                 self._retry_at = 0.0
-                self._place.keep_at(self._at)
+                self._place.keep_at(self._shown)
             return done
 
     def _all_sent(self) -> bool:
-        """Send batch after batch until nothing waits; False if another process took the lease meanwhile."""
+        """Send batch after batch until nothing waits and all of it shows; False if another process took the lease
+        meanwhile.
+
+        The place is where questions begin to trust the index: it moves on to what can be read there.
+        """
         renew_at = time.monotonic() + LEASE / 3
         while not self._stopped:
             with self._database.read() as conn:
                 batch = after(conn, self._at, self.backend.dimension)
             if batch.empty:
                 self._at = batch.last
-                return True
+                return self._all_shown()
             self._send(batch)
             self._at = batch.last
             if time.monotonic() > renew_at:
-                if not self._take_lease():
+                if self.backend.settle(0):
+                    self._shown = self._at
+                if not self._renew_lease():
                     return False
                 renew_at = time.monotonic() + LEASE / 3
         return False
+
+    def _all_shown(self) -> bool:
+        """Wait until the index shows what was sent, as long as that may take; False if the lease was lost."""
+        until = time.monotonic() + SHOWING
+        while not (shown := self.backend.settle(LEASE / 4)) and time.monotonic() < until:
+            if self._closing.is_set() or not self._renew_lease():
+                return False
+        if not shown:
+            log.warning("the vector index %s does not show yet what it took", self.name)
+        self._shown = self._at
+        return True
 
     def _caught_up_inside(self) -> bool:
         while True:
@@ -230,9 +249,13 @@ class Feed:
         return False
 
     def _take_lease(self) -> bool:
-        at = self._place.take(self._at)
-        self._at = self._at if at is None else at
+        at = self._place.take(self._shown)
+        if at is not None:
+            self._at = self._shown = at
         return at is not None
+
+    def _renew_lease(self) -> bool:
+        return self._place.take(self._shown) == self._shown
 
     def _send(self, batch: Batch) -> None:
         if batch.anew:
@@ -297,9 +320,8 @@ class Feed:
             else:
                 self._wait_for_lease()
                 self.backend.clear()
-                self._at = 0
-                self._place.keep_at(self._at)
-            self._owned, self._seen, self._at = False, 0, 0
+                self._place.keep_at(0)
+            self._owned, self._seen, self._at, self._shown = False, 0, 0, 0
             self._waits = True
 
     def wanted(self, reader: Reader, scope: str, ids: Collection[str]) -> dict[str, Vectors]:
@@ -323,7 +345,7 @@ class Feed:
                 batch = self._mending(conn, scope, ids)
             self._send(batch)
             if self.backend.placement == "remote":
-                self._place.keep_at(self._at)
+                self._place.keep_at(self._shown)
 
     def _mending(self, conn: Connection, scope: str, ids: Collection[str]) -> Batch:
         there = self.wanted(Reader(conn), scope, ids)
