@@ -12,18 +12,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, create_engine, func, select
+from sqlalchemy import Connection, create_engine
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.orm import aliased
 from sqlalchemy.pool import StaticPool
 
-from recollectx.claims import CURRENT
 from recollectx.db.engine import MEMORY, Database, resolve_url
 from recollectx.db.migrate import HEAD, version
-from recollectx.db.tables import ClaimRow, EdgeRow, RevisionRow
 from recollectx.db.urls import place_of
-from recollectx.edges import Relation
 from recollectx.embeddings.base import Embedder
 from recollectx.errors import InvalidSetting, NotFound, RecollectxError
 from recollectx.storage.feeding import Feed
@@ -33,6 +29,7 @@ from recollectx.storage.vector.named import EXACT, backend_from
 from recollectx.storage.vector.text import TextProtocol, is_text_backend
 from recollectx.upkeep.checks import content_findings, file_findings, server_findings
 from recollectx.upkeep.findings import Examined, Finding
+from recollectx.upkeep.holding import held, sizes
 from recollectx.upkeep.indexes import index_findings
 from recollectx.upkeep.mending import Mended, mend
 from recollectx.upkeep.reindexing import PATIENCE, Progress
@@ -76,14 +73,14 @@ def examine(
             if schema.ok:
                 findings += server_findings(conn) if path is None else ()
                 findings += content_findings(conn)
-                holds = _holds(conn)
+                holds = held(conn)
     except DBAPIError as error:
         findings.append(Finding("readable", False, str(error.orig)))
     if vectors is not None:
         findings += _of_index(url, vectors, findings, embedder=embedder, api_key=vectors_api_key)
     if path is not None:
         # Measured last: what is in the log is copied to the file when the last reader goes.
-        holds |= _sizes(path, holds)
+        holds |= sizes(path, holds)
     return Examined(str(path or place_of(url)), tuple(findings), holds)
 
 
@@ -144,7 +141,7 @@ def finish_erasure(found: Examined) -> Examined:
         closing(sqlite3.connect(address, uri=True, isolation_level=None, timeout=0)) as raw,
     ):
         raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    return replace(found, holds=found.holds | _sizes(path, found.holds))
+    return replace(found, holds=found.holds | sizes(path, found.holds))
 
 
 def _file(url: URL) -> Path | None:
@@ -243,50 +240,3 @@ def _schema(conn: Connection) -> Finding:
     if found is None:
         return Finding("schema", False, "the database holds no memory")
     return Finding("schema", False, f"version {found}, this recollectx has {HEAD}")
-
-
-def _holds(conn: Connection) -> dict[str, Any]:
-    """How many claims of each kind, and how many pairs of current ones contradict each other."""
-    kinds = (
-        select(ClaimRow.scope, ClaimRow.type, RevisionRow.status, func.count())
-        .join(RevisionRow, RevisionRow.claim == ClaimRow.pk)
-        .where(RevisionRow.tx_to.is_(None), ClaimRow.erased.is_(None))
-        .group_by(ClaimRow.scope, ClaimRow.type, RevisionRow.status)
-        .order_by(ClaimRow.scope, ClaimRow.type, RevisionRow.status)
-    )
-    one, other = aliased(RevisionRow), aliased(RevisionRow)
-    disputes = (
-        select(func.count())
-        .select_from(EdgeRow)
-        .join(one, one.claim == EdgeRow.src)
-        .join(other, other.claim == EdgeRow.dst)
-        .where(
-            EdgeRow.relation == Relation.CONTRADICTS,
-            *(row.tx_to.is_(None) for row in (EdgeRow, one, other)),
-            *(row.status.in_(CURRENT) for row in (one, other)),
-        )
-    )
-    erased = select(func.count()).where(ClaimRow.erased.is_not(None))
-    return {
-        "claims": [
-            {"scope": scope, "type": type_, "status": status, "count": count}
-            for scope, type_, status, count in conn.execute(kinds)
-        ],
-        "disputes": conn.execute(disputes).scalar(),
-        "erased": conn.execute(erased).scalar(),
-    }
-
-
-def _sizes(path: Path, holds: dict[str, Any]) -> dict[str, Any]:
-    """The bytes of a file and of its log; pending: whether erased words may be left in the log."""
-    sizes: dict[str, Any] = {
-        "file_bytes": _size(path),
-        "log_bytes": _size(path.with_name(path.name + "-wal")),
-    }
-    if "erased" in holds:
-        sizes["pending"] = bool(holds["erased"] and sizes["log_bytes"])
-    return sizes
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
