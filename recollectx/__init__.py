@@ -1,5 +1,6 @@
 """recollectx: a long-term memory for LLM agents that stores beliefs, not strings."""
 
+from recollectx.aio import AsyncMemory
 from recollectx.calibration import Calibration
 from recollectx.changes import Action, EraseReceipt, Undone, WriteDecision, WriteResult
 from recollectx.claims import (
@@ -34,6 +35,7 @@ __all__ = [
     "Action",
     "AgentState",
     "Assertion",
+    "AsyncMemory",
     "Basis",
     "Calibration",
     "Category",

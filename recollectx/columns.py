@@ -156,20 +156,22 @@ class Columns:
 
     def fill(self, fields: Any, embedded: Sequence[int] = (), vectors: Any = None) -> None:
         """Adds rows as `extend` does, given field by field: a Row that holds a sequence in each place."""
-        directions = self._directions(vectors) if len(embedded) else None
+        directed = self._lengths(vectors) if len(embedded) else None
         for claim in self._row_of.keys() & set(fields.claim):
             self.drop(claim)
         first, end = self.used, self.used + len(fields.claim)
         if end > len(self.column["claim"]):
             self.reserve(max(end, 2 * len(self.column["claim"])))
         self._write(slice(first, end), fields)
-        lengths = self._words.add(first, map(self._said, fields.tokens, fields.sources))
+        named = any(self._names.values())
+        said = map(self._said, fields.tokens, fields.sources) if named else map(str.split, fields.tokens)
+        lengths = self._words.add(first, said)
         self.column["length"][first:end] = lengths
         self.total_length += int(lengths.sum())
         self._row_of.update(zip(fields.claim, range(first, end), strict=True))
         self.used = end
-        if directions is not None:
-            self._embed(first + np.array(embedded, np.int64), directions)
+        if directed is not None:
+            self._embed(first + np.array(embedded, np.int64), *directed)
 
     def _write(self, at: slice, fields: Any) -> None:
         """Fill the columns from fields that hold a value for each row."""
@@ -225,10 +227,12 @@ class Columns:
 
     def direction(self, vector: Vector) -> Vector:
         """The vector at length 1, checked against the dimension of those kept."""
-        directed: Vector = self._directions(np.asarray(vector)[None])[0]
+        given, lengths = self._lengths(np.asarray(vector)[None])
+        directed: Vector = given[0] * (1 / lengths[0]).astype(np.float32)
         return directed
 
-    def _directions(self, vectors: Any) -> NDArray[np.float32]:
+    def _lengths(self, vectors: Any) -> tuple[NDArray[np.float32], NDArray[Any]]:
+        """Vectors that fit those kept, and how long each is."""
         given, matrix = np.asarray(vectors, np.float32), self.column.get("vector")
         if given.ndim != 2 or (matrix is not None and given.shape[1] != matrix.shape[1]):
             shape = "(dimension,)" if matrix is None else f"{matrix.shape[1:]} like the others of its scope"
@@ -240,16 +244,20 @@ class Columns:
             lengths = np.sqrt(np.einsum("ij,ij->i", given, given, dtype=np.float64))
         for length in lengths[~((lengths > 0) & (lengths < math.inf))].tolist():
             raise ValueError(f"a vector must be finite and not zero, got one of length {length}")
-        directions: NDArray[np.float32] = given * (1 / lengths).astype(np.float32)[:, None]
-        return directions
+        return given, lengths
 
-    def _embed(self, rows: Rows, directions: NDArray[np.float32]) -> None:
+    def _embed(self, rows: Rows, given: NDArray[np.float32], lengths: NDArray[Any]) -> None:
         if "vector" not in self.column:
-            self.column["vector"] = np.zeros((len(self.column["claim"]), directions.shape[1]), np.float32)
-        self.column["vector"][rows] = directions
+            self.column["vector"] = np.zeros((len(self.column["claim"]), given.shape[1]), np.float32)
+        matrix, scale = self.column["vector"], (1 / lengths).astype(np.float32)[:, None]
+        if rows[-1] - rows[0] + 1 == rows.size:
+            # Made where they are kept: copies of so many numbers take as long as the product.
+            np.multiply(given, scale, out=matrix[rows[0] : rows[-1] + 1])
+        else:
+            matrix[rows] = given * scale
         self.column["embedded"][rows] = True
         if self._sketch is not None:
-            self._sketch.put(rows, directions)
+            self._sketch.put(rows, matrix[rows])
 
     def cosines(self, vector: Vector) -> Vector:
         """Of every row with a vector; 0 for a row that has none. Raises ValueError as `put` does."""

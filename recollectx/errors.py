@@ -17,6 +17,7 @@ RecollectxError
 +-- StorageError
     +-- DatabaseBusy (TimeoutError)   another writer held the database past the time-out
     +-- DatabaseTooNew                the file was written by a newer recollectx
+    +-- MigrationUnfinished           a database that not everything has been moved to yet
 """
 
 from collections.abc import Mapping
@@ -99,3 +100,7 @@ class DatabaseBusy(StorageError, TimeoutError):
 
 class DatabaseTooNew(StorageError):
     """The database was written by a newer recollectx than this one."""
+
+
+class MigrationUnfinished(StorageError):
+    """Not everything has been moved to the database yet; the message names the command that goes on with it."""

@@ -195,6 +195,17 @@ class Memory:
             clock=clock,
         )
 
+    def in_scope(self, scope: str) -> "Memory":
+        """A memory of another scope over the same store, with the same policy, decider and extractor; close one of
+        them."""
+        return Memory(
+            self.storage,
+            scope=scope,
+            write_policy=self.policy,
+            decider=self.decider,
+            extractor=self.extractor,
+        )
+
     def settle(self, timeout: float = 30.0) -> bool:
         """Wait until an index outside the process has all that is written now; False if `timeout` seconds did not do.
 
@@ -315,7 +326,7 @@ class Memory:
     def _correcting(self) -> Correcting:
         return Correcting(self.storage, self.scope, self._intake(), decider=self.decider, place=self._place)
 
-    def update(self, claim_id: str, **changes: Any) -> WriteResult:
+    def update(self, /, claim_id: str, **changes: Any) -> WriteResult:
         """Change fields of a claim; the id stays and both versions are kept in history.
 
         confidence and evidence replace what its source asserted. Raises NotFound for an unknown id, InvalidClaim
@@ -532,15 +543,15 @@ class Memory:
 
     # -- reading ---------------------------------------------------------------------------------------------
 
-    def recall(self, text: str, k: int = 10, **filters: Any) -> Recall:
+    def recall(self, /, text: str, k: int = 10, **filters: Any) -> Recall:
         """The `k` claims that answer `text` best; filters are the fields of Query, `scopes` and `as_of` among them."""
         return self.storage.recall(self._query(text=text, k=k, **filters))
 
-    def retrieve(self, **filters: Any) -> builtins.list[Claim]:
+    def retrieve(self, /, **filters: Any) -> builtins.list[Claim]:
         """Every current claim that passes the filters, newest first; filters are the fields of Query."""
         return self.storage.recall(self._query(**{"k": None, **filters})).claims
 
-    def list(self, limit: int = 50, offset: int = 0, **filters: Any) -> builtins.list[Claim]:
+    def list(self, /, limit: int = 50, offset: int = 0, **filters: Any) -> builtins.list[Claim]:
         """One page of `retrieve`."""
         return self.retrieve(k=limit, offset=offset, **filters)
 
@@ -548,7 +559,7 @@ class Memory:
         """The claim of this id or alias as it reads now; None if this scope holds none."""
         return self.storage.get(claim_id, scopes=(self.scope,), retired=True)
 
-    def count(self, **filters: Any) -> int:
+    def count(self, /, **filters: Any) -> int:
         """How many current claims pass the filters."""
         return self.storage.count_hits(self._query(**{"k": None, **filters}))
 

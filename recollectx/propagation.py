@@ -24,7 +24,6 @@ from dataclasses import asdict, dataclass, field
 from math import atanh, exp, fsum
 from typing import Any, ClassVar, NamedTuple
 
-from recollectx.edges import Relation
 from recollectx.errors import InvalidSetting
 from recollectx.solving import Graph, Neighbours, Settled, held, settle
 from recollectx.weighing import (
@@ -88,14 +87,15 @@ class ConfidenceChangeEvent:
     caused_by_id: str | None = None
 
 
-def _counted(pieces: list[Piece], weights: list[float], sign: int) -> dict[Group, int]:
-    """The place of the heaviest piece of each group on one side; the first among equals."""
-    best: dict[Group, int] = {}
+def _counted(pieces: list[Piece], weights: list[float]) -> dict[int, dict[Group, int]]:
+    """By side the place of the heaviest piece of each group; the first among equals."""
+    best: dict[int, dict[Group, int]] = {1: {}, -1: {}}
     for place, piece in enumerate(pieces):
-        if piece.sign == sign and not piece.reason:
-            rival = best.get(piece.group)
+        if not piece.reason:
+            side = best[piece.sign]
+            rival = side.get(piece.group)
             if rival is None or weights[place] > weights[rival]:
-                best[piece.group] = place
+                side[piece.group] = place
     return best
 
 
@@ -111,7 +111,7 @@ class _Case(NamedTuple):
     scales: dict[int, float]
 
     def contributions(self) -> tuple[Contribution, ...]:
-        return tuple(self._one(place) for place in range(len(self.pieces)) if place != self.chosen)
+        return tuple([self._one(place) for place in range(len(self.pieces)) if place != self.chosen])
 
     def _one(self, place: int) -> Contribution:
         piece = self.pieces[place]
@@ -169,7 +169,7 @@ class LogOdds:
 
     def local(self, node: Node, peers: Peers) -> Belief:
         """The belief in `node`."""
-        return self._judge(node, peers).belief
+        return _alone(node) or self._judge(node, peers).belief
 
     def attribute(self, node: Node, peers: Peers) -> tuple[Contribution, ...]:
         """What each assertion other than the base, then each arrow, adds."""
@@ -177,6 +177,9 @@ class LogOdds:
 
     def account(self, node: Node, peers: Peers) -> tuple[Belief, tuple[Contribution, ...]]:
         """Both, at the price of one."""
+        alone = _alone(node)
+        if alone is not None:
+            return alone, ()
         case = self._judge(node, peers)
         return case.belief, case.contributions()
 
@@ -185,29 +188,30 @@ class LogOdds:
         return {"rule": self.name, **asdict(self)}
 
     def _judge(self, node: Node, peers: Peers) -> _Case:
-        weight: dict[str, float] = {
-            Relation.SUPPORTS: self.supports,
-            Relation.DERIVES: self.derives,
-            Relation.CONTRADICTS: self.contradicts,
-        }
         pieces = pieces_of(node, peers, self.low_trust, symmetric=self.symmetric_contradiction)
-        lams = [0.0 if p.reason else 2 * atanh(weight[p.relation] * p.push) for p in pieces]
-        best = {sign: _counted(pieces, lams, sign) for sign in (1, -1)}
+        # The weights bear the names of their relations.
+        lams = [0.0 if p.reason else 2 * atanh(getattr(self, p.relation) * p.push) for p in pieces]
+        best = _counted(pieces, lams)
         # fsum rounds once, whatever the order, so a permuted graph gives the same number to the last bit.
-        total, against = (fsum(lams[place] for place in best[sign].values()) for sign in (1, -1))
-
-        def lift(place: int) -> tuple[float, float, float]:
-            base = discounted(node.voices[place])
-            own = best[1].get(pieces[place].group)
-            up = total - (0.0 if own is None else lams[own])
-            return logit(clip(base)) + _bounded(up, self.support_cap), base, up
-
-        chosen = max(range(len(node.voices)), key=lift, default=None)
-        base, up = (UNSAID, total) if chosen is None else lift(chosen)[1:]
-        pull = _bounded(up, self.support_cap) - _bounded(against, self.contradict_cap)
+        total, against = [fsum([lams[place] for place in best[sign].values()]) for sign in (1, -1)]
+        lifts = []
+        for voice, piece in zip(node.voices, pieces, strict=False):
+            base, own = discounted(voice), best[1].get(piece.group)
+            up = total if own is None else total - lams[own]
+            lifts.append((logit(clip(base)) + _bounded(up, self.support_cap), base, up))
+        chosen = lifts.index(max(lifts)) if lifts else None
+        base, up = (UNSAID, total) if chosen is None else lifts[chosen][1:]
         scales = {1: _share(up, self.support_cap), -1: _share(against, self.contradict_cap)}
-        own = None if chosen is None else pieces[chosen].group
-        return _Case(_belief(base, pull), pieces, lams, best, chosen, own, scales)
+        pull = up * scales[1] - against * scales[-1]
+        group = None if chosen is None else pieces[chosen].group
+        return _Case(_belief(base, pull), pieces, lams, best, chosen, group, scales)
+
+
+def _alone(node: Node) -> Belief | None:
+    """The belief in a claim on which nothing bears but one assertion at most: under any rule what that is worth."""
+    if node.arrows or len(node.voices) > 1:
+        return None
+    return _belief(discounted(node.voices[0]) if node.voices else UNSAID, 0.0)
 
 
 def _share(amount: float, cap: float) -> float:
@@ -254,7 +258,7 @@ class PropagationConfig:
 
     def local(self, node: Node, peers: Peers) -> Belief:
         """The belief in `node`."""
-        return self._judge(node, peers).belief
+        return _alone(node) or self._judge(node, peers).belief
 
     def attribute(self, node: Node, peers: Peers) -> tuple[Contribution, ...]:
         """What each assertion other than the base, then each arrow, adds; a bound is shared out in proportion."""
@@ -262,6 +266,9 @@ class PropagationConfig:
 
     def account(self, node: Node, peers: Peers) -> tuple[Belief, tuple[Contribution, ...]]:
         """Both, at the price of one."""
+        alone = _alone(node)
+        if alone is not None:
+            return alone, ()
         case = self._judge(node, peers)
         return case.belief, case.contributions()
 
@@ -272,7 +279,7 @@ class PropagationConfig:
     def _judge(self, node: Node, peers: Peers) -> _Case:
         pieces = pieces_of(node, peers, self.low_trust, symmetric=self.symmetric_contradiction)
         weights = [self.support_boost if piece.sign > 0 else self.contradiction_decay for piece in pieces]
-        best = {sign: _counted(pieces, weights, sign) for sign in (1, -1)}
+        best = _counted(pieces, weights)
 
         def lift(place: int) -> tuple[float, int]:
             supports = len(best[1]) - (pieces[place].group in best[1])

@@ -81,7 +81,8 @@ class Neighbours:
         for _ in range(HOPS + 1):
             self._fetch(ring)
             climbed |= ring
-            ring = {src for pk in ring for src in self._sources(self._graph.node(pk))} - climbed
+            derived = [node for node in map(self._graph.node, ring) if node.derived]
+            ring = {src for node in derived for src in self._sources(node)} - climbed
             if not ring:
                 break
 

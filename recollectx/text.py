@@ -32,7 +32,8 @@ _VARIANTS = str.maketrans(
         "\u037e": "?",  # the Greek question mark, which NFKC would make a semicolon
     }
 )
-_ARTICLE = re.compile(r"(?<![\w^])(?:an?|the)(?!\w)", re.IGNORECASE)
+# It begins with its letters, as that is what a search can run ahead to.
+_ARTICLE = re.compile(r"[aAtT](?<![\w^].)(?:(?<=[aA])[nN]?|(?<=[tT])[hH][eE])(?!\w)")
 _FIRST_WORD = re.compile(r"\w")
 _LAST_WORD = re.compile(r"\w\W*\Z")
 _IN_CONTEXT = re.compile(
@@ -65,8 +66,13 @@ class _Blanks(dict[int, int | str]):
 _BLANKS = _Blanks()
 
 
-_BARE = re.compile("[A-Za-z0-9 ]+")
-"""Nothing for the rules about symbols to do, which take the most time."""
+_ARTICLES = frozenset({"a", "an", "the"})
+
+
+def _is_bare(text: str) -> bool:
+    """Whether there are only letters and digits without marks, and spaces: nothing for the rules about symbols, which
+    take the most time, to do."""
+    return text.isascii() and text.replace(" ", "").isalnum()
 
 
 def fold(text: str) -> str:
@@ -75,20 +81,22 @@ def fold(text: str) -> str:
     Never equal: texts that differ in a number, a name, a negation, a symbol, or in being a question.
     Idempotent; text of punctuation alone is kept as it is.
     """
-    if _BARE.fullmatch(text) and not _ARTICLE.search(text):
-        return " ".join(text.lower().split())
+    if _is_bare(text):
+        words = text.lower().split()
+        if _ARTICLES.isdisjoint(words):
+            return " ".join(words)
     plain = " ".join(_compatible(text).split())
-    words = _IN_CONTEXT.sub(lambda found: found[0] if found["keep"] else " ", _without_articles(plain))
-    words = " ".join(words.translate(_BLANKS).split())
-    if not _BARE.fullmatch(words):
-        words = _LOOSE_UNIT.sub("", _QUESTION_MARKS.sub("?", words))
-    return _casefolded(words or plain)
+    kept = _IN_CONTEXT.sub(lambda found: found[0] if found["keep"] else " ", _without_articles(plain))
+    folded = " ".join(kept.translate(_BLANKS).split())
+    if not _is_bare(folded):
+        folded = _LOOSE_UNIT.sub("", _QUESTION_MARKS.sub("?", folded))
+    return _casefolded(folded or plain)
 
 
 def _compatible(text: str) -> str:
     """NFKC, one kind of dash and apostrophe, and a ^ before raised, circled and fraction digits (10² is not 102)."""
     if text.isascii():
-        return text.translate(_VARIANTS)
+        return text.translate(_VARIANTS) if "_" in text or "`" in text else text
     marked = "".join(
         f"^{char}"
         if unicodedata.category(char) == "No" and unicodedata.normalize("NFKC", char) != char
@@ -198,6 +206,8 @@ def words_of(text: str) -> list[str]:
 def _ascii_words(text: str) -> list[str]:
     """The same of a text in which no letter has marks and no script goes without spaces."""
     plain = text.lower()
+    if _is_bare(plain):
+        return plain.split()
     if "'" in plain or "`" in plain or "_" in plain:
         plain = _INNER_APOSTROPHE.sub("", _POSSESSIVE.sub("", plain.translate(_VARIANTS)))
     words: list[str] = _ASCII_WORDS.findall(plain)

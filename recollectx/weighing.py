@@ -120,7 +120,7 @@ class Rule(Protocol):
 
 def clip(value: float) -> float:
     """`value` kept within [.01, .99], where log-odds are finite."""
-    return min(max(value, FLOOR), CEILING)
+    return FLOOR if value < FLOOR else CEILING if value > CEILING else value
 
 
 def logit(value: float) -> float:
@@ -136,6 +136,8 @@ def discounted(voice: Voice) -> float:
 
 def trust_of(node: Node) -> float:
     """The highest trust among those who assert the claim, 1 if nobody does."""
+    if len(node.voices) == 1:
+        return node.voices[0].trust
     return max((voice.trust for voice in node.voices), default=1.0)
 
 

@@ -31,6 +31,7 @@ BOTH = frozenset(
         "erase",
         "graph",
         "memory",
+        "migrate",
         "seed_faults",
         "spellings",
         "telling",

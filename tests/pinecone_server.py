@@ -129,7 +129,7 @@ class PineconeServer(Loopback):
         self.committed += 1
         self.log.append((time.monotonic() + self.delay, write))
         self.catch_up()
-        return {"x-pinecone-request-lsn": str(self.committed)} if self.tells_positions else {}
+        return {"x-pinecone-lsn-committed": str(self.committed)} if self.tells_positions else {}
 
     def catch_up(self) -> None:
         while self.log and self.log[0][0] <= time.monotonic():
@@ -185,7 +185,7 @@ class PineconeServer(Loopback):
         return {"namespaces": counts, "totalVectorCount": total, "indexFullness": 0, **shape}, {}
 
     def read(self) -> dict[str, str]:
-        return {"x-pinecone-max-indexed-lsn": str(self.reached)} if self.tells_positions else {}
+        return {"x-pinecone-lsn-reconciled": str(self.reached)} if self.tells_positions else {}
 
     @property
     def field(self) -> dict[str, Any]:

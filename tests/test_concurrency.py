@@ -1,5 +1,6 @@
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -8,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from behind import writing
 from conftest import event, fact
+from sqlalchemy.event import listen
 
 from recollectx import Action, Memory, MemoryStore, RuleDecider
 from recollectx.errors import DatabaseBusy
@@ -218,3 +220,27 @@ def test_a_decider_may_ask_the_memory_it_decides_for():
         memory.store(event("it may rain"))
         asker.store(event("it did rain"))
         assert asking.found == 1
+
+
+def test_connections_kept_for_reading_are_few_see_what_is_new_and_go_at_the_end(file):
+    memory = Memory.open(file)
+    engine, closed = memory.storage.database.engine, []
+    listen(engine, "close", lambda connection, _: closed.append(connection))
+    claim_id = memory.store(event("it may rain")).claim_id
+    met = threading.Barrier(8)
+
+    def work(number: int) -> str:
+        with memory.storage.reader() as reader:
+            met.wait(timeout=30)
+            return reader.resolve(claim_id).id
+
+    assert together(8, work) == [claim_id] * 8
+    with pytest.raises(ZeroDivisionError), memory.storage.reader():
+        _ = 1 / 0
+    assert engine.pool.checkedout() < 8
+    with sqlite3.connect(file, isolation_level=None) as other:
+        other.execute("UPDATE rx_claims SET confidence = .25")
+    assert [memory.get(claim_id).confidence for _ in range(8)] == [0.25] * 8
+    opened, closed[:] = engine.pool.checkedout() + engine.pool.checkedin(), []
+    memory.close()
+    assert len(closed) == opened

@@ -11,9 +11,9 @@ from sqlalchemy import bindparam, select, text
 from sqlalchemy.exc import DBAPIError
 
 from recollectx import Memory
-from recollectx.cli.doctor import examine
 from recollectx.db.statements import fetch
 from recollectx.db.tables import ClaimRow
+from recollectx.upkeep.doctor import examine
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 
@@ -34,10 +34,10 @@ def worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, Path]
 
 
 def test_a_built_world_is_sound(worlds):
-    findings, holds = examine(worlds[SMALL])
-    assert [each for each in findings if not each.ok] == []
-    assert sum(each["count"] for each in holds["claims"]) == SMALL + belief_world.DESK_CLAIMS
-    assert "greatest difference 0" not in findings[-1].detail
+    found = examine(worlds[SMALL])
+    assert found.wrong == ()
+    assert sum(each["count"] for each in found.holds["claims"]) == SMALL + belief_world.DESK_CLAIMS
+    assert "greatest difference 0" not in found.findings[-1].detail
     with Memory.open(worlds[SMALL], scope=belief_world.SCOPE, embedder=None) as memory:
         moved = [memory.history.of(belief_world.name(belief_world.SCOPE, n)).moves for n in range(50)]
     assert sum(map(bool, moved)) > 25

@@ -10,7 +10,9 @@ import pytest
 from qdrant_client import models
 from qdrant_server import MOST_BYTES, QdrantServer
 
+from recollectx.embeddings import HashEmbedder
 from recollectx.errors import BackendError, DimensionError, InvalidSetting
+from recollectx.llm.providers.embedding import EmbedsTexts
 from recollectx.storage.vector import QdrantBackend
 from recollectx.storage.vector.qdrant import BATCH, PAGE
 from recollectx.testing import VectorBackendContract, assert_nearest
@@ -56,63 +58,63 @@ class TestOverHTTP(VectorBackendContract):
 
 
 @pytest.fixture
-def server():
+def service():
     with QdrantServer() as running:
         yield running
 
 
-def index_of(server, dimension=4, **settings):
-    return QdrantBackend(server.url, "claims", dimension=dimension, **settings)
+def index_of(service, dimension=4, **settings):
+    return QdrantBackend(service.url, "claims", dimension=dimension, **settings)
 
 
 def some(count, dimension=4):
     return np.random.default_rng(count).standard_normal((count, dimension), np.float32)
 
 
-def pages(server, path):
-    return [request for request in server.asked if request.path == f"/collections/claims{path}"]
+def pages(service, path):
+    return [request for request in service.asked if request.path == f"/collections/claims{path}"]
 
 
 class TestCollection:
-    def test_it_is_made_for_searches_in_one_scope(self, server):
-        index_of(server)
-        made, indexed = pages(server, "")[0].body, pages(server, "/index")[0].body
+    def test_it_is_made_for_searches_in_one_scope(self, service):
+        index_of(service)
+        made, indexed = pages(service, "")[0].body, pages(service, "/index")[0].body
         assert made["vectors"] == {"size": 4, "distance": "Cosine"}
         assert made["hnsw_config"] == {"m": 0, "payload_m": 16}
         assert indexed == {"field_name": "scope", "field_schema": {"type": "keyword", "is_tenant": True}}
-        index_of(server)
-        assert len(pages(server, "/index")) == 1
+        index_of(service)
+        assert len(pages(service, "/index")) == 1
 
-    def test_an_index_on_scopes_that_is_missing_is_made_up_for(self, server):
-        index_of(server)
-        server.indexed.clear()
-        index_of(server)
-        assert "scope" in server.indexed["claims"]
+    def test_an_index_on_scopes_that_is_missing_is_made_up_for(self, service):
+        index_of(service)
+        service.indexed.clear()
+        index_of(service)
+        assert "scope" in service.indexed["claims"]
 
-    def test_many_openers_at_once_make_one_collection(self, server):
+    def test_many_openers_at_once_make_one_collection(self, service):
         with ThreadPoolExecutor(8) as threads:
-            opened = list(threads.map(lambda _: index_of(server), range(8)))
+            opened = list(threads.map(lambda _: index_of(service), range(8)))
         opened[0].upsert_vectors("a", ["x"], some(1))
         assert [index.count("a") for index in opened] == [1] * 8
 
-    def test_another_dimension_or_distance_is_refused_by_name(self, server):
-        index_of(server)
+    def test_another_dimension_or_distance_is_refused_by_name(self, service):
+        index_of(service)
         with pytest.raises(DimensionError, match="'claims' holds 4-d vectors, it was opened for 5-d"):
-            index_of(server, dimension=5)
+            index_of(service, dimension=5)
         with pytest.raises(InvalidSetting, match="'claims' compares by Cosine, distance='dot'"):
-            index_of(server, distance="dot")
+            index_of(service, distance="dot")
 
-    def test_named_vectors_are_refused(self, server):
+    def test_named_vectors_are_refused(self, service):
         vectors = {"title": models.VectorParams(size=4, distance=models.Distance.COSINE)}
-        server.engine.create_collection("claims", vectors)
+        service.engine.create_collection("claims", vectors)
         with pytest.raises(InvalidSetting, match="'claims' has named vectors"):
-            index_of(server)
+            index_of(service)
 
-    def test_none_is_made_if_that_is_off(self, server):
+    def test_none_is_made_if_that_is_off(self, service):
         with pytest.raises(InvalidSetting, match="no collection 'claims'"):
-            index_of(server, auto_create_collection=False)
-        index_of(server)
-        assert index_of(server, auto_create_collection=False).count() == 0
+            index_of(service, auto_create_collection=False)
+        index_of(service)
+        assert index_of(service, auto_create_collection=False).count() == 0
 
     def test_dot_is_the_same_as_cosine(self):
         index, vectors = QdrantBackend(":memory:", "claims", dimension=4, distance="dot"), some(9) * 7
@@ -147,6 +149,13 @@ class TestFolder:
         one.close()
         QdrantBackend(f"qdrant://{tmp_path}/held", "claims", dimension=4).close()
 
+    def test_one_that_is_refused_leaves_the_folder_free(self, tmp_path):
+        QdrantBackend(str(tmp_path / "held"), "claims", dimension=4).close()
+        with pytest.raises(DimensionError, match="holds 4-d vectors") as told:
+            QdrantBackend(str(tmp_path / "held"), "claims", dimension=5)
+        QdrantBackend(str(tmp_path / "held"), "claims", dimension=4).close()
+        del told
+
     def test_where_it_lives(self, tmp_path):
         folder = QdrantBackend(str(tmp_path / "held"), "claims", dimension=4)
         assert folder.placement == "remote"
@@ -155,18 +164,18 @@ class TestFolder:
 
 
 class TestService:
-    def test_writes_wait_until_they_can_be_read(self, server):
-        index = index_of(server)
+    def test_writes_wait_until_they_can_be_read(self, service):
+        index = index_of(service)
         index.replace("a", ["x", "y"], some(2))
         index.delete_ids("a", ["x"])
-        written = [*pages(server, "/points"), *pages(server, "/points/delete")]
+        written = [*pages(service, "/points"), *pages(service, "/points/delete")]
         assert [request.query for request in written] == [{"wait": ["true"]}] * 3
 
-    def test_a_request_holds_no_more_than_a_server_takes(self, server):
-        index, count = index_of(server), 2 * BATCH + 1
+    def test_a_request_holds_no_more_than_a_server_takes(self, service):
+        index, count = index_of(service), 2 * BATCH + 1
         ids = [f"{n}" for n in range(count)]
         index.upsert_vectors("a", ids, some(count))
-        assert [len(request.body["batch"]["ids"]) for request in pages(server, "/points")] == [
+        assert [len(request.body["batch"]["ids"]) for request in pages(service, "/points")] == [
             BATCH,
             BATCH,
             1,
@@ -175,10 +184,10 @@ class TestService:
         index.delete_ids("a", ids)
         assert index.count("a") == 0
 
-    def test_long_vectors_and_names_go_in_smaller_requests(self, server):
-        index = index_of(server, dimension=4096)
+    def test_long_vectors_and_names_go_in_smaller_requests(self, service):
+        index = index_of(service, dimension=4096)
         index.upsert_vectors("\u00e9" * 10_000, [f"{n}" for n in range(150)], some(150, 4096))
-        sent = [len(request.raw) for request in pages(server, "/points")]
+        sent = [len(request.raw) for request in pages(service, "/points")]
         assert len(sent) > 1
         assert max(sent) < MOST_BYTES / 2
 
@@ -190,42 +199,42 @@ class TestService:
         assert sorted(index.ids("a")) == sorted(ids[:-1])
         assert sorted(index.scopes()) == ["a", "b"]
 
-    def test_scope_and_id_are_never_run_together(self, server):
-        index, vectors = index_of(server), some(3)
+    def test_scope_and_id_are_never_run_together(self, service):
+        index, vectors = index_of(service), some(3)
         for (scope, id), vector in zip([("a", "bc"), ("ab", "c"), ("a", "b:c")], vectors, strict=True):
             index.upsert_vectors(scope, [id], [vector])
         assert (index.count(), sorted(index.ids("a")), index.ids("ab")) == (3, ["b:c", "bc"], ["c"])
 
-    def test_a_server_that_is_away_is_an_error_when_it_is_used_and_not_before(self, server):
-        server.stop()
-        index = index_of(server)
+    def test_a_server_that_is_away_is_an_error_when_it_is_used_and_not_before(self, service):
+        service.stop()
+        index = index_of(service)
         with pytest.raises(BackendError, match="Connection refused"):
             index.upsert_vectors("a", ["x"], some(1))
-        server.start()
+        service.start()
         index.upsert_vectors("a", ["x"], some(1))
-        server.stop()
+        service.stop()
         with pytest.raises(BackendError, match="QdrantBackend failed"):
             index.search_vector("a", some(1)[0], 1)
-        server.start()
+        service.start()
         assert index.ids("a") == ["x"]
 
-    def test_a_server_that_lost_its_data_can_be_fed_again(self, server):
-        index = index_of(server)
-        server.engine.delete_collection("claims")
+    def test_a_server_that_lost_its_data_can_be_fed_again(self, service):
+        index = index_of(service)
+        service.engine.delete_collection("claims")
         with pytest.raises(BackendError, match="404"):
             index.upsert_vectors("a", ["x"], some(1))
         index.upsert_vectors("a", ["x"], some(1))
         assert index.ids("a") == ["x"]
 
     def test_what_fails_at_random_comes_right_when_it_is_done_again(self):
-        with QdrantServer(failing=0.3, seed=5, on="/points") as server:
-            index, vectors = index_of(server), some(40)
+        with QdrantServer(failing=0.3, seed=5, on="/points") as service:
+            index, vectors = index_of(service), some(40)
             ids = [f"{n}" for n in range(40)]
             failures = 0
             for turn in range(40):
                 failures += again(lambda n=turn: index.upsert_vectors("a", ids[n:], vectors[n:]))
                 failures += again(lambda n=turn: index.delete_ids("a", [ids[n]] if n % 3 else []))
-            server.failing = 0
+            service.failing = 0
             assert failures > 10
             held = {ids[n]: vectors[n] for n in range(0, 40, 3)}
             assert sorted(index.ids("a")) == sorted(held)
@@ -261,6 +270,15 @@ class TestSecrets:
 
 
 class TestTexts:
+    def test_an_embedder_is_taken_as_it_is_also_from_a_provider_of_ours(self):
+        class Ours(EmbedsTexts):
+            embedder = HashEmbedder(8)
+
+        assert QdrantBackend(":memory:", "claims", Ours.embedder, 8).embedder is Ours.embedder
+        assert QdrantBackend.from_provider(":memory:", "claims", Ours()).embedder is Ours.embedder
+        with pytest.raises(DimensionError, match="384-d vectors, embedder"):
+            QdrantBackend(":memory:", "claims", Ours.embedder)
+
     def test_the_spelling_of_0_2_7(self):
         class Provider:
             dimension = 2

@@ -151,7 +151,7 @@ def test_the_same_code_runs_on_another_index_by_configuration(path, tmp_path):
         with Memory.from_config({"url": str(path), "vectors": name, "embedder": HashEmbedder(32)}) as memory:
             if not found:
                 memory.store(SemanticClaim.from_text("the kettle is blue"))
-            assert isinstance(memory.storage._backend, FAISSBackend) is (name != "exact")
+            assert isinstance(memory.storage.backend, FAISSBackend) is (name != "exact")
             found.append([(hit.claim.text, round(hit.score, 6)) for hit in memory.recall("blue kettle")])
     assert found[0] == found[1] == found[2] != []
 

@@ -5,8 +5,8 @@ from behind import content
 from conftest import DAY, START, event, fact, home
 
 from recollectx import LogOdds, Memory, PropagationConfig, Status
-from recollectx.cli.checks import content_findings
 from recollectx.errors import CannotUndo, InvalidClaim, InvalidQuery, NotFound, ScopeError
+from recollectx.upkeep.checks import content_findings
 
 
 def state(memory: Memory) -> dict:

@@ -11,7 +11,9 @@ from recollectx.cli.correcting import correct, restore, retract, supersede, trus
 from recollectx.cli.demo import demo
 from recollectx.cli.doctor import doctor
 from recollectx.cli.doubting import calibration, confirm, disputes, impact, resolve, what_if
+from recollectx.cli.feeding import reindex
 from recollectx.cli.ingest import ingest
+from recollectx.cli.moving import migrate
 from recollectx.cli.past import diff, snapshot, timeline
 from recollectx.cli.reading import explain, history, list_, recall
 from recollectx.cli.reembedding import reembed
@@ -58,6 +60,8 @@ for command in (
     calibration,
     traces,
     reembed,
+    reindex,
+    migrate,
     config,
     doctor,
     demo,

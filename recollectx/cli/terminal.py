@@ -60,11 +60,10 @@ class Terminal:
 
     @property
     def file(self) -> Path | None:
-        """The file of the memory, whether it is there or not; None for `:memory:` and a server."""
+        """The file of the memory, whether it is there or not; None for `:memory:` and for a server."""
         url = resolve_url(self.target)
-        if url.get_backend_name() != "sqlite" or url.database in (None, MEMORY):
-            return None
-        return Path(str(url.database))
+        kept = url.get_backend_name() == "sqlite" and url.database != MEMORY
+        return Path(str(url.database)) if kept else None
 
     def open(self, *, create: bool = False, words_only: bool = False) -> Memory:
         """The memory of this run. Raises NotFound if there is none yet, unless `create`.

@@ -13,16 +13,18 @@ from sqlalchemy import Column, Connection, MetaData, String, Table, event, inspe
 
 from recollectx.db.engine import Database
 from recollectx.db.tables import Base
-from recollectx.errors import DatabaseTooNew
+from recollectx.errors import DatabaseTooNew, MigrationUnfinished
 
 if TYPE_CHECKING:
     from alembic.config import Config
 
 HEAD = "0008"
+MIGRATING = "migrating"
+"""What stands in place of a version while a memory is moved here from another database."""
 VERSION_TABLE = "recollectx_alembic_version"
 
 # Before others can map classes of their own on Base.
-_OURS = frozenset(Base.metadata.tables)
+OURS = frozenset(Base.metadata.tables)
 _versions = Table(VERSION_TABLE, MetaData(), Column("version_num", String(32), primary_key=True))
 
 # Alembic keeps its context in module globals, so one migration at a time in a process.
@@ -37,25 +39,39 @@ def version(conn: Connection) -> str | None:
     return None if row is None else str(row[0])
 
 
+def set_version(conn: Connection, named: str) -> None:
+    """Let a database that has a version be at another one."""
+    conn.execute(_versions.update().values(version_num=named))
+
+
 @event.listens_for(Base.metadata, "after_create")
 def _stamp(_metadata: MetaData, conn: Connection, **_: object) -> None:
     """Leave the version with tables that were all made at once."""
-    if set(inspect(conn).get_table_names()) >= _OURS and version(conn) is None:
+    if set(inspect(conn).get_table_names()) >= OURS and version(conn) is None:
         _versions.create(conn, checkfirst=True)
         conn.execute(_versions.insert().values(version_num=HEAD))
 
 
 @event.listens_for(Base.metadata, "after_drop")
 def _unstamp(_metadata: MetaData, conn: Connection, **_: object) -> None:
-    if not _OURS & set(inspect(conn).get_table_names()):
+    if not OURS & set(inspect(conn).get_table_names()):
         _versions.drop(conn, checkfirst=True)
 
 
 def upgrade(database: Database) -> None:
-    """Bring `database` to HEAD, safely from many processes at once. Raises DatabaseTooNew, by name."""
+    """Bring `database` to HEAD, safely from many processes at once.
+
+    Raises DatabaseTooNew, by name, and MigrationUnfinished where only a part of a memory is.
+    """
     with database.read() as conn:
-        if version(conn) == HEAD:
-            return
+        found = version(conn)
+    if found == HEAD:
+        return
+    if found == MIGRATING:
+        raise MigrationUnfinished(
+            f"not everything has been moved to {database.place} yet; run `recollectx migrate --to` once more "
+            "on the memory that it comes from"
+        )
     from alembic import command
     from alembic.script import ScriptDirectory
 

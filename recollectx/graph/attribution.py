@@ -7,7 +7,7 @@ its edges and witnesses add, is where it stands.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from recollectx.propagation import SHARED, Contribution, Graph, Neighbours, Rule
 from recollectx.weighing import Arrow, Node, Voice, clip, logit
@@ -21,8 +21,7 @@ _SAME, _OWN = "same source as a stronger one", "own source"
 ONE_WAY = "contradictions out of global act one way"
 
 
-@dataclass(frozen=True, slots=True)
-class Weight:
+class Weight(NamedTuple):
     """What one edge adds to a claim, in log-odds; why_not: the reason why it was not counted, "" if it was."""
 
     amount: float
@@ -76,15 +75,12 @@ def balances(pks: Iterable[int], graph: Graph, rule: Rule, tell: Callable[[int],
         node = graph.node(pk)
         belief, given = rule.account(node, neighbours)
         cut = len(given) - len(node.arrows)
-        found[pk] = Balance(
-            logit(clip(belief.base)),
-            belief.x,
-            {
-                _way(arrow): Weight(each.amount, each.counted, why_not(each))
-                for arrow, each in zip(node.arrows, given[cut:], strict=True)
-            },
-            tuple(_witnesses(node, given[:cut], why_not)),
-        )
+        edges = {
+            _way(arrow): Weight(each.amount, each.counted, "" if each.counted else why_not(each))
+            for arrow, each in zip(node.arrows, given[cut:], strict=True)
+        }
+        witnesses = tuple(_witnesses(node, given[:cut], why_not)) if cut else ()
+        found[pk] = Balance(logit(clip(belief.base)), belief.x, edges, witnesses)
     return found
 
 

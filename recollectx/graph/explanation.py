@@ -7,14 +7,16 @@ the other places). A cycle is reported when, and only when, the edges lead back 
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 from recollectx.claims import Claim
 from recollectx.edges import Relation
-from recollectx.graph.attribution import Balance, Weight, Witness
+from recollectx.graph.attribution import Balance, Way, Weight, Witness
 
 MAX_NODES = 500
+# What the claim explained says of itself, in place of a Weight.
+_NOTHING: tuple[float | None, bool, str] = (None, True, "")
 
 
 class Bearing(Protocol):
@@ -93,8 +95,7 @@ class ExplanationResult:
     truncated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One edge as met from the claim it bears on; mirrored: a contradiction met from its src."""
 
     other: int
@@ -102,6 +103,11 @@ class Step:
     edge: int
     mirrored: bool
     derivation: str | None
+
+    @property
+    def way(self) -> Way:
+        """How it bears on that claim."""
+        return self.other, self.relation, self.mirrored, self.derivation
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,40 +165,42 @@ def lay_out(
 ) -> ExplanationResult:
     """The tree of a walk: each claim laid out once, where it is nearest to the root. accounts: of every claim."""
     reached = [pk for pk in found.depths if pk in claims]
-    parents: dict[int, tuple[int, int]] = {}
+    parents: dict[int, tuple[int, Step]] = {}
     for pk in reached:
+        below = found.depths[pk] + 1
         for step in found.onto.get(pk, ()):
-            if step.other != root and found.depths[step.other] == found.depths[pk] + 1:
-                parents.setdefault(step.other, (pk, step.edge))
+            if found.depths[step.other] == below:
+                parents.setdefault(step.other, (pk, step))
     laid: dict[int, ExplanationNode] = {}
     # Deepest first: what bears on a claim is laid out before it, without recursion.
     for pk in reversed(reached):
-        came = parents[pk][1] if pk in parents else None
-        account = accounts[pk]
+        parent, came = parents.get(pk, (pk, None))
+        account, depth = accounts[pk], found.depths[pk]
         children, returned = [], None
         unseen = set(account.edges)
         for step in found.onto.get(pk, ()):
             if step.other not in claims:
                 continue
-            way = (step.other, step.relation, step.mirrored, step.derivation)
-            unseen.discard(way)
-            weight = account.weight(way)
-            if step.edge == came:
-                returned = weight.amount
-                continue
-            if parents.get(step.other) == (pk, step.edge):
-                child = replace(laid[step.other], relation=step.relation, **_counted(weight))
+            unseen.discard(step.way)
+            if came is not None and step.edge == came.edge:
+                returned = account.weight(step.way).amount
+            elif parents.get(step.other) == (pk, step):
+                children.append(laid[step.other])
             else:
-                depth = found.depths[pk] + 1
-                child = ExplanationNode(
-                    claims[step.other], depth, step.relation, repeated=True, **_counted(weight)
+                children.append(
+                    _again(claims[step.other], depth + 1, step.relation, account.weight(step.way))
                 )
-            children.append(child)
+        # What it adds above is known before what is above is laid out: nothing is made twice.
+        adds, counted, why_not = _NOTHING if came is None else accounts[parent].weight(came.way)
         laid[pk] = ExplanationNode(
             claims[pk],
-            found.depths[pk],
-            None,
+            depth,
+            came and came.relation,
             tuple(children),
+            False,
+            adds,
+            counted,
+            why_not,
             start=account.start,
             x=account.x,
             witnesses=account.witnesses,
@@ -208,12 +216,18 @@ def lay_out(
     )
 
 
-def _counted(weight: Weight) -> dict[str, Any]:
-    return {"contribution": weight.amount, "counted": weight.counted, "why_not": weight.why_not}
+def _again(claim: Claim, depth: int, relation: str, weight: Weight) -> ExplanationNode:
+    """A claim at another of its places: what bears on it is not laid out again."""
+    return ExplanationNode(claim, depth, relation, (), True, weight.amount, weight.counted, weight.why_not)
 
 
 def _has_cycle(found: Walk) -> bool:
     """Whether stored edges lead back to a claim on the way; a contradiction read backwards is not one of them."""
+    ahead = found.depths
+    if all(
+        step.mirrored or ahead[step.other] > ahead[pk] for pk, onto in found.onto.items() for step in onto
+    ):
+        return False
     open_, done = 1, 2
     state: dict[int, int] = {}
     for start in found.depths:

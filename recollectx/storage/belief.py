@@ -42,12 +42,13 @@ class StoredGraph:
     ) -> None:
         self._reader = reader
         self._onto = onto
-        self._bearing: dict[int, list[Any]] | None = None
-        if bearing is not None:
-            self._bearing = defaultdict(list)
-            for edge in bearing:
-                for pk in {edge.dst, edge.src} if edge.relation == Relation.CONTRADICTS else {edge.dst}:
-                    self._bearing[pk].append(edge)
+        self._read_already = bearing is not None
+        self._into: dict[int, list[Any]] = defaultdict(list)
+        self._out_of: dict[int, list[Any]] = defaultdict(list)
+        for edge in bearing or ():
+            self._into[edge.dst].append(edge)
+            if edge.relation == Relation.CONTRADICTS:
+                self._out_of[edge.src].append(edge)
         self._nodes: dict[int, Node] = {}
         self._strengths: dict[int, float] = {}
         self._confidences: dict[int, float] = {}
@@ -63,7 +64,7 @@ class StoredGraph:
         incoming, outgoing = self._edges([pk for pk in missing if self._wanted(pk, rows)])
         scopes = self._scopes(rows, incoming + outgoing)
         trusts = self._reader.trusts(
-            {(voice.source, rows[pk].scope) for pk in rows for voice in voices.get(pk, ())}
+            {(said.source, row.scope) for pk, row in rows.items() for said in voices[pk]}
         )
         arrows: dict[int, list[Arrow]] = defaultdict(list)
         dependents: dict[int, list[int]] = defaultdict(list)
@@ -76,30 +77,26 @@ class StoredGraph:
             if edge.relation == Relation.CONTRADICTS and scopes[edge.src] == scopes[edge.dst]:
                 arrows[edge.src].append(Arrow(edge.dst, edge.relation, edge.strength, None, mirrored=True))
         for pk in missing:
-            row: Any = rows.get(pk)
-            self._strengths[pk] = row.strength if row else 0.5
-            self._confidences[pk] = row.confidence if row else 0.5
             self._dependents[pk] = list(dict.fromkeys(dependents[pk]))
+            row: Any = rows.get(pk)
+            if row is None:
+                self._strengths[pk] = self._confidences[pk] = 0.5
+                self._nodes[pk] = Node(pk, (), tuple(arrows[pk]), False, False)
+                continue
+            self._strengths[pk], self._confidences[pk], scope = row.strength, row.confidence, row.scope
+            said = [Voice(each.source, each.confidence, trusts[each.source, scope]) for each in voices[pk]]
             self._nodes[pk] = Node(
-                pk=pk,
-                voices=tuple(
-                    Voice(voice.source, voice.confidence, trusts[voice.source, row.scope])
-                    for voice in (voices.get(pk, ()) if row else ())
-                ),
-                arrows=tuple(arrows[pk]),
-                derived=bool(row and row.basis == Basis.DERIVED),
-                alive=bool(row and row.status in CURRENT),
+                pk, tuple(said), tuple(arrows[pk]), row.basis == Basis.DERIVED, row.status in CURRENT
             )
 
     def _edges(self, pks: Collection[int]) -> tuple[list[Any], list[Any]]:
         """The epistemic edges into and out of these claims; of those read already only what bears on them."""
-        known = self._bearing or {}
-        here = [pk for pk in pks if self._bearing is not None and self._onto is not None and pk in self._onto]
-        asked = set(pks) - set(here)
+        here = [pk for pk in pks if self._read_already and self._onto is not None and pk in self._onto]
+        asked = set(pks).difference(here)
         incoming = self._reader.edges_in(asked) if asked else []
         outgoing = self._reader.edges_out(asked) if asked else []
-        incoming += [edge for pk in here for edge in known.get(pk, ()) if edge.dst == pk]
-        outgoing += [edge for pk in here for edge in known.get(pk, ()) if edge.src == pk]
+        incoming += [edge for pk in here for edge in self._into.get(pk, ())]
+        outgoing += [edge for pk in here for edge in self._out_of.get(pk, ())]
         return (
             [edge for edge in incoming if edge.relation in EPISTEMIC],
             [edge for edge in outgoing if edge.relation in EPISTEMIC],

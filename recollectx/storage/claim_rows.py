@@ -4,14 +4,16 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 from sqlalchemy import Connection, bindparam, select
 
 from recollectx.claims import Assertion, Claim, SemanticClaim
 from recollectx.db.statements import fetch
-from recollectx.db.tables import AssertionRow, RevisionRow, TextRow, VectorRow
+from recollectx.db.tables import AssertionRow, ClaimRow, RevisionRow, TextRow, VectorRow
 from recollectx.embeddings.base import Vectors
 from recollectx.errors import ModelMismatch, NotFound
 from recollectx.instants import to_micros
+from recollectx.propagation import Belief
 from recollectx.storage.reading import hashes, setting_of
 from recollectx.storage.rows import Rows
 from recollectx.text import tokens
@@ -26,8 +28,19 @@ def micros(seconds: float | None) -> int | None:
     return None if seconds is None else to_micros(seconds)
 
 
+_encoded = json.JSONEncoder(ensure_ascii=False).encode
+_HALF = np.dtype("<f2")
+
+
 def _json(value: Any) -> str | None:
-    return json.dumps(value, ensure_ascii=False) if value else None
+    return _encoded(value) if value else None
+
+
+def _dates(assertion: Assertion) -> str | None:
+    """The same of its dates."""
+    if not assertion.dates:
+        return None
+    return f"[{', '.join([str(to_micros(date)) for date in assertion.dates])}]"
 
 
 class ClaimRows(Rows):
@@ -58,19 +71,21 @@ class ClaimRows(Rows):
             raise NotFound(f"no claim has the id {claim_id!r}")
         return found.pk, found.scope
 
+    def _identity(self, claim: Claim, belief: Belief) -> int:
+        pk, created = self.key(ClaimRow), to_micros(claim.created_at)
+        numbers = (belief.strength, belief.confidence)
+        self.lay(ClaimRow, (pk, claim.id, claim.scope, claim.type, created, *numbers, None))
+        return pk
+
     def _text(self, pk: int, claim: Claim) -> int:
-        semantic = claim if isinstance(claim, SemanticClaim) else None
         said, slot = hashes(claim.scope, claim)
-        text = self.add(
-            TextRow,
-            claim=pk,
-            said=said,
-            slot=slot,
-            subject=semantic.subject if semantic else None,
-            predicate=semantic.predicate if semantic else None,
-            object=semantic.object if semantic else claim.text,
-            tokens=" ".join(tokens(claim.text)),
+        text, words = self.key(TextRow), claim.text
+        wording = (
+            (claim.subject, claim.predicate, claim.object)
+            if isinstance(claim, SemanticClaim)
+            else (None, None, words)
         )
+        self.lay(TextRow, (text, pk, said, slot, *wording, " ".join(tokens(words))))
         if claim.id in self._vectors:
             # Of one wording only: the claim may be reworded in the same transaction.
             self._vector(text, self._vectors.pop(claim.id))
@@ -87,42 +102,44 @@ class ClaimRows(Rows):
             raise ModelMismatch(
                 "the memory was embedded by another model meanwhile; nothing was written, try again"
             )
-        self.put(VectorRow, {"text": text, "vector": vector.astype("<f2").tobytes()})
+        self.lay(VectorRow, (text, vector.astype(_HALF).tobytes()))
 
     def _revision(self, pk: int, text: int, claim: Claim, *, stated_to: int | None) -> None:
-        self.begin(
-            RevisionRow,
-            claim=pk,
-            text=text,
-            importance=claim.importance,
-            category=claim.category,
-            status=claim.status,
-            basis=claim.basis,
-            entities=_json(claim.entities),
-            meta=_json(claim.metadata),
-            valid_from=micros(claim.valid_from),
-            valid_to=micros(claim.valid_to),
-            stated_to=stated_to,
-            due_at=micros(claim.due_at),
-            review_after=micros(claim.review_after),
-            session=claim.session,
-            position=claim.position,
+        values = (
+            self.key(RevisionRow),
+            pk,
+            text,
+            claim.importance,
+            claim.category,
+            claim.status,
+            claim.basis,
+            _json(claim.entities),
+            _json(claim.metadata),
+            micros(claim.valid_from),
+            micros(claim.valid_to),
+            stated_to,
+            micros(claim.due_at),
+            micros(claim.review_after),
+            claim.session,
+            claim.position,
         )
+        self.lay(RevisionRow, (*values, self.seq, None))
 
     def _live_revision(self, pk: int) -> Any:
         self.flush()
         return fetch(self.conn, _LIVE_REVISION, {"claim": pk})[0]
 
     def _assertion(self, pk: int, assertion: Assertion) -> None:
-        self.begin(
-            AssertionRow,
-            claim=pk,
-            source=assertion.source,
-            confidence=assertion.confidence,
-            evidence=_json(assertion.evidence),
-            span=assertion.span,
-            said_at=to_micros(assertion.said_at),
-            session=assertion.session,
-            times=assertion.times,
-            dates=_json([to_micros(date) for date in assertion.dates]),
+        values = (
+            self.key(AssertionRow),
+            pk,
+            assertion.source,
+            assertion.confidence,
+            _json(assertion.evidence),
+            assertion.span,
+            to_micros(assertion.said_at),
+            assertion.session,
+            assertion.times,
+            _dates(assertion),
         )
+        self.lay(AssertionRow, (*values, self.seq, None))

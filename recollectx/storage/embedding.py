@@ -6,7 +6,7 @@ but time: the claims are stored, and their wordings get vectors when the memory 
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -75,10 +75,12 @@ class Embedding:
                 stored = reader.setting(MODEL)
             own = self.identity()
             if stored is None:
-                self.key = self._apply([Configure(MODEL, own)], cause="embedder").seq
-            else:
-                refuse_other_model(stored, own)
-                self.key = since
+                # Another process may name its model at this very moment.
+                self._apply(lambda reader: _first_model(reader, own), cause="embedder")
+                with self._database.read() as conn:
+                    since, stored = Reader(conn).setting_since(MODEL)
+            refuse_other_model(stored or own, own)
+            self.key = since
 
     def of_claims(self, claims: Sequence[Claim]) -> tuple[dict[str, Vectors], str]:
         """Vectors by claim id, and what went wrong ("" if nothing); a fault leaves the wordings waiting."""
@@ -195,6 +197,11 @@ class Embedding:
             with self._database.read() as conn:
                 self.key = Reader(conn).setting_since(MODEL)[0]
             self._waiting = True
+
+
+def _first_model(reader: Reader, own: Mapping[str, Any]) -> Iterator[Change]:
+    if reader.setting(MODEL) is None:
+        yield Configure(MODEL, own)
 
 
 def is_same_model(stored: Mapping[str, Any], own: Mapping[str, Any]) -> bool:

@@ -107,7 +107,7 @@ class MemoryStore(Spellings):
         try:
             upgrade(self.database)
             move_in(self.database, clock)
-            backend = self._backend = self._backend_of(vectors, embedder, vectors_api_key)
+            backend = self.backend = self._backend_of(vectors, embedder, vectors_api_key)
             embedder = _embedder_of(backend, embedder)
             self.embedding = None
             if embedder is not None:
@@ -172,12 +172,12 @@ class MemoryStore(Spellings):
         if not self._closed:
             if self._log_waits:
                 self.truncate_log()
-            self._closed = True
             if self.feed is not None:
                 self.feed.close()
+            self._closed = True
             self.retriever.clear()
-            if isinstance(self.vectors, str) and self._backend is not None:
-                self._backend.close()
+            if isinstance(self.vectors, str) and self.backend is not None:
+                self.backend.close()
             self.database.close()
 
     def apply(
@@ -238,8 +238,8 @@ class MemoryStore(Spellings):
             self.retriever.clear()
             try:
                 for scope, ids in writer.erased_from.items():
-                    if self._backend is not None and self.feed is None:
-                        self._backend.delete_ids(scope, ids)
+                    if self.backend is not None and self.feed is None:
+                        self.backend.delete_ids(scope, ids)
             except BackendError as error:
                 log.warning("the vector index still holds what was erased: %s", error)
                 done = False

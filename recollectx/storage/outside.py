@@ -22,7 +22,8 @@ from recollectx.errors import BackendError
 from recollectx.query import Query
 from recollectx.ranking import Cosines, ScopeIndex
 from recollectx.relevance import spread_of
-from recollectx.storage.feeding import Feed, unpacked
+from recollectx.storage.batches import unpacked
+from recollectx.storage.feeding import Feed
 from recollectx.storage.reading import Reader
 from recollectx.storage.vector.checking import unit_rows
 

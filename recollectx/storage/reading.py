@@ -9,7 +9,8 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeVar
+from itertools import chain
+from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import BindParameter, Connection, and_, bindparam, exists, func, or_, select
 from sqlalchemy.orm import aliased
@@ -32,7 +33,7 @@ from recollectx.claims import (
     check_text,
     in_words,
 )
-from recollectx.db.statements import fetch
+from recollectx.db.statements import fetch, fetch_bare
 from recollectx.db.tables import (
     AliasRow,
     AssertionRow,
@@ -66,8 +67,8 @@ class Identity:
     erased: bool
 
 
-class StoredEdge(NamedTuple):
-    """An edge between claim keys."""
+class StoredEdge(Protocol):
+    """A row of an edge between claim keys."""
 
     pk: int
     src: int
@@ -75,7 +76,7 @@ class StoredEdge(NamedTuple):
     relation: str
     strength: float
     derivation: str | None
-    at: int | None = None
+    at: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,13 +288,18 @@ _SCOPES = select(ClaimRow.scope).distinct().where(ClaimRow.erased.is_(None)).ord
 
 
 # What json.loads does besides takes as long again for a short text.
-_decoded = json.JSONDecoder().decode
+_raw_decode = json.JSONDecoder().raw_decode
 _STATUSES = {each.value: each for each in Status}
 _BASES = {each.value: each for each in Basis}
+_NO_METADATA = FrozenMetadata()
 _FIELDS = {
     kind: {each.name: getattr(kind, each.name).__set__ for each in fields(kind)}
     for kind in (Assertion, Edge, EpisodicClaim, SemanticClaim)
 }
+
+
+def _decoded(stored: str) -> Any:
+    return _raw_decode(stored)[0]
 
 
 def _seconds(micros: int | None) -> float | None:
@@ -323,15 +329,24 @@ class Reader:
             return fetch(self.conn, statement, params)
         return fetch(self.conn, as_of(statement), {**params, THEN: self.seq})
 
+    def bare(self, statement: Executable, **params: Any) -> list[tuple[Any, ...]]:
+        """What `rows` gives, as plain tuples; for thousands of them."""
+        self._flush()
+        if self.seq is None:
+            return fetch_bare(self.conn, statement, params)
+        return fetch_bare(self.conn, as_of(statement), {**params, THEN: self.seq})
+
     def rows(self, statement: Executable, **params: Any) -> Sequence[Any]:
         """Rows of any statement about what is believed, as this reader sees it."""
         return self._rows(statement, **params)
 
-    def rows_in(self, statement: Executable, keys: Iterable[Any], **params: Any) -> Iterator[Any]:
-        """Rows of a statement with an expanding parameter `keys`, asked in chunks."""
+    def rows_in(self, statement: Executable, keys: Iterable[Any], **params: Any) -> Iterable[Any]:
+        """Rows of a statement with an expanding parameter `keys`, asked in chunks as they are needed."""
         listed = list(dict.fromkeys(keys))
-        for start in range(0, len(listed), CHUNK):
-            yield from self._rows(statement, keys=listed[start : start + CHUNK], **params)
+        if len(listed) <= CHUNK:
+            return self._rows(statement, keys=listed, **params) if listed else ()
+        parts = (self._rows(statement, keys=part, **params) for part in chunks(listed))
+        return chain.from_iterable(parts)
 
     def resolve(self, claim_id: str, *, undone: bool = False) -> Identity | None:
         """The claim that `claim_id` names, directly or as an alias; None if there is none.
@@ -389,15 +404,15 @@ class Reader:
 
     def edges_in(self, pks: Iterable[int]) -> list[StoredEdge]:
         """Live edges into these claims, oldest first."""
-        return [StoredEdge._make(row) for row in self.rows_in(_EDGES_IN, pks)]
+        return list(self.rows_in(_EDGES_IN, pks))
 
     def edges_out(self, pks: Iterable[int]) -> list[StoredEdge]:
         """Live edges out of these claims, oldest first."""
-        return [StoredEdge._make(row) for row in self.rows_in(_EDGES_OUT, pks)]
+        return list(self.rows_in(_EDGES_OUT, pks))
 
     def bearing(self, pks: Collection[int]) -> list[StoredEdge]:
         """Live edges into these claims and contradictions with them in their scope, in one query per batch."""
-        found = {edge.pk: edge for edge in (StoredEdge._make(row) for row in self.rows_in(_BEARING, pks))}
+        found: dict[int, StoredEdge] = {edge.pk: edge for edge in self.rows_in(_BEARING, pks)}
         return [found[pk] for pk in sorted(found)]
 
     def rivals(self, claims: Mapping[int, Claim]) -> dict[int, tuple[str, ...]]:
@@ -468,17 +483,20 @@ class Reader:
 
     def trust(self, source: str | None, scope: str) -> float:
         """How far `source` is trusted in `scope`, in [0, 1]; 1 unless something else was said."""
-        return self.trusts([(source, scope)])[source, scope]
+        if source is None or not self.trust_is_set:
+            return 1.0
+        known = self._trust.get((source, scope))
+        return self.trusts([(source, scope)])[source, scope] if known is None else known
 
     def trusts(self, wanted: Iterable[tuple[str | None, str]]) -> dict[tuple[str | None, str], float]:
         """Trust by (source, scope): the scope's own level, else the one for everywhere, else 1."""
         wanted = set(wanted)
         if not self.trust_is_set:
             return dict.fromkeys(wanted, 1.0)
-        missing: dict[str, set[str]] = defaultdict(set)
+        missing: dict[str, list[str]] = {}
         for source, scope in wanted:
             if source is not None and (source, scope) not in self._trust:
-                missing[scope].add(source)
+                missing.setdefault(scope, []).append(source)
         for scope, sources in missing.items():
             own: dict[str, float] = {}
             everywhere: dict[str, float] = {}
@@ -589,19 +607,24 @@ def _claim(row: Any, voices: Sequence[Any], trusts: dict[tuple[str | None, str],
     """The claim of a row and of its open rows of rx_assertions."""
     if len(voices) == 1:
         best: Any = voices[0]
+        evidence = _decoded(best.evidence) if best.evidence else ()
+        said_at, times = best.said_at, best.times
     else:
         best = strongest(
             [Voice(voice.source, voice.confidence, trusts[voice.source, row.scope]) for voice in voices]
         )
-    evidence = [piece for voice in voices if voice.evidence for piece in _decoded(voice.evidence)]
+        pieces = [piece for voice in voices if voice.evidence for piece in _decoded(voice.evidence)]
+        evidence = dict.fromkeys(pieces)
+        said_at = max([voice.said_at for voice in voices], default=row.created_at)
+        times = min(sum([voice.times for voice in voices]), MAX_COUNT)
     values: dict[str, Any] = {
         "id": row.id,
         "confidence": row.confidence,
         "importance": row.importance,
-        "evidence": tuple(dict.fromkeys(evidence)),
+        "evidence": tuple(evidence),
         "created_at": from_micros(row.created_at),
-        "last_reinforced_at": from_micros(max([voice.said_at for voice in voices], default=row.created_at)),
-        "support_count": min(sum([voice.times for voice in voices]), MAX_COUNT),
+        "last_reinforced_at": from_micros(said_at),
+        "support_count": times,
         "scope": row.scope,
         "entities": tuple(_decoded(row.entities)) if row.entities else (),
         "category": None if row.category is None else check_member(row.category, "category", Category),
@@ -614,7 +637,7 @@ def _claim(row: Any, voices: Sequence[Any], trusts: dict[tuple[str | None, str],
         "review_after": _seconds(row.review_after),
         "session": row.session,
         "position": row.position,
-        "metadata": FrozenMetadata(_decoded(row.meta)) if row.meta else FrozenMetadata(),
+        "metadata": FrozenMetadata(_decoded(row.meta)) if row.meta else _NO_METADATA,
         "prior": best.confidence if best else None,
         "type": row.type,
     }

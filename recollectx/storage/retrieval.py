@@ -8,9 +8,10 @@ import logging
 import math
 import threading
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ from recollectx.storage.embedding import Embedding
 from recollectx.storage.feeding import Feed
 from recollectx.storage.outside import Known, Outside
 from recollectx.storage.past import seq_at
-from recollectx.storage.reading import Reader
+from recollectx.storage.reading import Reader, chunks
 from recollectx.storage.token_vectors import Asked, TokenVectors
 from recollectx.storage.vector.base import VectorBackend
 from recollectx.storage.writing import MODEL
@@ -77,10 +78,13 @@ _ROW = (
 )
 """In the order of the fields of Row that are stored; the rest is by name."""
 _STORED = len(Row._fields) - 2
-_SOURCES = select(AssertionRow.claim, AssertionRow.source).where(
-    AssertionRow.claim.in_(bindparam("keys", expanding=True)),
-    AssertionRow.tx_to.is_(None),
-    AssertionRow.source.is_not(None),
+_PK, _ID, _SLOT, _VECTOR = (
+    list(_ROW.selected_columns.keys()).index(name) for name in ("pk", "id", "slot", "vector")
+)
+_SOURCES = select(AssertionRow.claim, AssertionRow.source).where(AssertionRow.tx_to.is_(None))
+_SOURCES_OF = _SOURCES.where(AssertionRow.claim.in_(bindparam("keys", expanding=True)))
+_SOURCES_IN_SCOPE = _SOURCES.join(ClaimRow, ClaimRow.pk == AssertionRow.claim).where(
+    ClaimRow.scope == bindparam("scope"), ClaimRow.pk > bindparam("after"), ClaimRow.pk <= bindparam("last")
 )
 _READINGS = (
     select(EdgeRow.src, EdgeRow.tx_from, EdgeRow.tx_to, RevisionRow.status, RevisionRow.valid_to)
@@ -112,30 +116,54 @@ class _Batch:
     A wording in which the model finds nothing has a zero vector: no direction to compare.
     """
 
-    def __init__(self, reader: Reader, found: Sequence[Any]) -> None:
-        sources = defaultdict[int, list[str]](list)
-        for row in reader.rows_in(_SOURCES, (row.pk for row in found)):
-            sources[row.claim].append(row.source)
-        self.found = found
-        until = _until(reader, [row.pk for row in found if row.slot is None])
-        stored = list(zip(*found, strict=True))[:_STORED] if found else [()] * _STORED
+    def __init__(
+        self, reader: Reader, found: Sequence[tuple[Any, ...]], said: Iterable[tuple[Any, ...]]
+    ) -> None:
+        columns = list(zip(*found, strict=True)) if found else [()] * (_VECTOR + 1)
+        self.pks, self.all_ids = columns[_PK], columns[_ID]
+        sources: dict[int, list[str]] = {}
+        for claim, source in said:
+            if source is not None:
+                sources.setdefault(claim, []).append(source)
+        turns = [pk for pk, slot in zip(self.pks, columns[_SLOT], strict=True) if slot is None]
+        until = _until(reader, turns)
         self.fields: Any = Row._make(
-            [*stored, [sources.get(row[0], ()) for row in found], [until.get(row[0]) for row in found]]
+            [*columns[:_STORED], [sources.get(pk, ()) for pk in self.pks], [until.get(pk) for pk in self.pks]]
         )
-        blobs = [(at, row.vector) for at, row in enumerate(found) if row.vector is not None]
-        self.embedded = [at for at, _ in blobs]
+        self._read(columns[_VECTOR])
+
+    def _read(self, blobs: Sequence[bytes | None]) -> None:
+        self.embedded = [at for at, blob in enumerate(blobs) if blob is not None]
         self.vectors = np.zeros((0, 0), np.float32)
-        if blobs:
-            joined = np.frombuffer(b"".join(blob for _, blob in blobs), "<f2")
-            vectors = joined.reshape(len(blobs), -1).astype(np.float32)
+        if self.embedded:
+            joined = np.frombuffer(b"".join(filter(None, blobs)), "<f2")
+            vectors = joined.reshape(len(self.embedded), -1).astype(np.float32)
             some = vectors.any(axis=1)
-            self.embedded = np.array(self.embedded)[some].tolist()
-            self.vectors = vectors if some.all() else vectors[some]
+            if not some.all():
+                self.embedded, vectors = np.array(self.embedded)[some].tolist(), vectors[some]
+            self.vectors = vectors
+
+    def __len__(self) -> int:
+        return len(self.pks)
 
     @property
     def ids(self) -> list[str]:
         """Of the rows that have a vector."""
-        return [self.found[at].id for at in self.embedded]
+        return [self.all_ids[at] for at in self.embedded]
+
+
+def _next(reader: Reader, scope: str, after: int) -> _Batch:
+    """The first BATCH rows of a scope that come after a claim."""
+    found = reader.bare(_IN_SCOPE, scope=scope, after=after, most=BATCH)
+    last = found[-1][_PK] if found else after
+    return _Batch(reader, found, reader.bare(_SOURCES_IN_SCOPE, scope=scope, after=after, last=last))
+
+
+def _changed(reader: Reader, claims: Collection[int]) -> _Batch:
+    """The rows of these claims, in order of keys."""
+    found = [row for part in chunks(claims) for row in reader.bare(_BY_KEYS, keys=part)]
+    said = [pair for part in chunks(claims) for pair in reader.bare(_SOURCES_OF, keys=part)]
+    return _Batch(reader, sorted(found, key=itemgetter(_PK)), said)
 
 
 def _until(reader: Reader, turns: Sequence[int]) -> dict[int, int]:
@@ -185,13 +213,12 @@ class _Held:
         elif last > self.at:
             changed = [row.claim for row in reader.conn.execute(_CHANGED, {"scope": scope, "after": self.at})]
             changed += [row.src for row in reader.rows_in(_READ_FROM, changed) if row.src in self.index]
-            found = sorted(reader.rows_in(_BY_KEYS, changed), key=lambda row: row.pk)
-            gone = set(changed) - {row.pk for row in found}
+            batch = _changed(reader, set(changed))
+            gone = set(changed).difference(batch.pks)
             for pk in gone:
                 self.index.drop(pk)
-            batch = _Batch(reader, found)
             self._put(batch)
-            bare = {row.id for row in found} - set(batch.ids)
+            bare = set(batch.all_ids).difference(batch.ids)
             self._feed(scope, [batch], [*bare, *(id for id, pk in self.keys.items() if pk in gone)])
         self.at = last
 
@@ -201,25 +228,25 @@ class _Held:
         batches: list[_Batch] = []
         after: int | None = -1
         while after is not None:
-            batch = _Batch(reader, reader.rows(_IN_SCOPE, scope=scope, after=after, most=BATCH))
+            batch = _next(reader, scope, after)
             self._put(batch)
             if self._backend is not None:
                 batches.append(batch)
-            after = batch.found[-1].pk if len(batch.found) == BATCH else None
+            after = batch.pks[-1] if len(batch) == BATCH else None
         self._feed(scope, batches, None)
 
     def _another_model(self, reader: Reader) -> bool:
         return (reader.conn.execute(_LAST_MODEL).scalar() or 0) > (self.at or 0)
 
     def _put(self, batch: _Batch) -> None:
-        if not batch.found:
+        if not len(batch):
             return
         if self._backend is None and not self._bare:
             self.index.fill(batch.fields, batch.embedded, batch.vectors)
         else:
             self.index.fill(batch.fields)
         if self._outside:
-            self.keys.update((row.id, row.pk) for row in batch.found)
+            self.keys.update(zip(batch.all_ids, batch.pks, strict=True))
 
     def _feed(self, scope: str, batches: Sequence[_Batch], gone: Iterable[str] | None) -> None:
         """Bring the index outside up to these rows. gone: what has no vector any more; None: the rows are all."""

@@ -4,7 +4,7 @@ Rows wait until a reader of the same transaction asks for anything, or the trans
 then a handful of statements. Numbers are handed out here, as nobody else can write meanwhile.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, cast
 
@@ -116,10 +116,14 @@ class Rows:
         self._next[mapped] = key + 1
         return key
 
-    def put(self, mapped: type, row: Mapping[str, Any]) -> None:
-        """Let a row, complete as it is, wait to be written."""
-        self._pending[mapped] += _VALUES[mapped](row)
+    def lay(self, mapped: type, values: Sequence[Any]) -> None:
+        """Let a row wait to be written: the values of all its columns, in their order."""
+        self._pending[mapped] += values
         self._waiting = True
+
+    def put(self, mapped: type, row: Mapping[str, Any]) -> None:
+        """The same of a row by name, which takes thrice as long."""
+        self.lay(mapped, _VALUES[mapped](row))
 
     def add(self, mapped: type, **row: Any) -> int:
         """Number a row and let it wait; returns its number."""
@@ -149,14 +153,5 @@ class Rows:
     ) -> int:
         """Note a change by ids alone; returns its number."""
         n = self.key(ChangeRow)
-        row = {
-            "n": n,
-            "seq": self.seq,
-            "scope": scope,
-            "kind": kind,
-            "claim": claim,
-            "other": other,
-            "detail": detail,
-        }
-        self.put(ChangeRow, row)
+        self.lay(ChangeRow, (n, self.seq, scope, kind, claim, other, detail))
         return n

@@ -8,8 +8,7 @@ it.
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import lru_cache
-from typing import Any, cast
+from typing import Any
 
 from sqlalchemy import Connection, bindparam, select, update
 
@@ -52,7 +51,8 @@ class Settling(ClaimRows):
         self._freed: set[int] = set()
         self._bereft: dict[int, set[int]] = defaultdict(set)
         self._back: set[int] = set()
-        self._moved: dict[int, dict[str, Any]] = {}
+        self._moved: dict[int, tuple[Any, ...]] = {}
+        self._alone_at: dict[tuple[float, float, bool], Belief] = {}
         self.rule: Rule = LogOdds() if self.head.rule is None else rule_of(self.head.rule)
 
     def _shake(self, pk: int, n: int) -> None:
@@ -60,13 +60,7 @@ class Settling(ClaimRows):
         self._dirty.setdefault(pk, n)
 
     def _strength(self, pk: int, belief: Belief, n: int) -> None:
-        self._moved[pk] = {
-            "claim": pk,
-            "tx_from": self.seq,
-            "value": min(1.0, max(0.0, belief.confidence)),
-            "strength": belief.strength,
-            "change": n,
-        }
+        self._moved[pk] = (pk, self.seq, _read(belief), belief.strength, n)
 
     def _stand(self, pk: int, status: Status, valid_to: int | None, n: int) -> None:
         """Another status and end of validity (microseconds); what was stated of the end stays."""
@@ -80,7 +74,11 @@ class Settling(ClaimRows):
 
     def _alone(self, confidence: float, trust: float, derived: bool) -> Belief:
         """What is believed of a claim that one source asserts and nothing bears on."""
-        return _believed_alone(cast(Any, self.rule), confidence, trust, derived)
+        place = (confidence, trust, derived)
+        if place not in self._alone_at:
+            node = Node(0, (Voice(None, confidence, trust),), (), derived, True)
+            self._alone_at[place] = self.rule.local(node, _no_peers)
+        return self._alone_at[place]
 
     def _believe(self, pk: int, strength: float, confidence: float) -> None:
         execute(self.conn, _BELIEVE, {"key": pk, "strength": strength, "confidence": confidence})
@@ -90,7 +88,7 @@ class Settling(ClaimRows):
         self._restand()
         self._solve()
         for row in self._moved.values():
-            self.put(StrengthRow, row)
+            self.lay(StrengthRow, row)
         self.put(Tx, {"seq": self.seq, "at": self.at, "cause": self._cause})
         self.flush()
 
@@ -115,7 +113,7 @@ class Settling(ClaimRows):
         for pk, (belief, cause) in moved.items():
             self._strength(pk, belief, cause)
             self.log("strength", scopes[pk].scope, pk, cause)
-            self._believe(pk, belief.strength, self._moved[pk]["value"])
+            self._believe(pk, belief.strength, _read(belief))
 
     def touched(self) -> list[int]:
         """The claims that this transaction did something to or moved, so far."""
@@ -124,9 +122,9 @@ class Settling(ClaimRows):
         return sorted({pk for row in rows for pk in row if pk is not None})
 
 
-@lru_cache(maxsize=1_024)
-def _believed_alone(rule: Rule, confidence: float, trust: float, derived: bool) -> Belief:
-    return rule.local(Node(0, (Voice(None, confidence, trust),), (), derived, True), _no_peers)
+def _read(belief: Belief) -> float:
+    given = belief.confidence
+    return 0.0 if given < 0 else 1.0 if given > 1 else given
 
 
 def _no_peers(pk: int) -> Any:

@@ -50,6 +50,7 @@ from recollectx.storage.undoing import Turn, turns
 
 __all__ = ["MODEL", "Writer"]
 
+_STORABLE = (SemanticClaim, EpisodicClaim)
 MAX_EVIDENCE = 100
 MAX_DATES = 100
 _OF_ID = select(ClaimRow.pk, ClaimRow.scope, ClaimRow.type, ClaimRow.erased).where(
@@ -85,7 +86,7 @@ class Writer(Ruling):
 
     def _assert(self, change: ch.Assert) -> None:
         claim, assertion = change.claim, change.assertion
-        if not isinstance(claim, SemanticClaim | EpisodicClaim):
+        if not isinstance(claim, _STORABLE):
             raise InvalidClaim(
                 f"a {type(claim).__name__} cannot be stored; build a SemanticClaim or an EpisodicClaim"
             )
@@ -93,16 +94,7 @@ class Writer(Ruling):
         belief = self._alone(assertion.confidence, trust, claim.basis == Basis.DERIVED)
         pk = self._reopened(claim, belief)
         if pk is None:
-            pk = self.add(
-                ClaimRow,
-                id=claim.id,
-                scope=claim.scope,
-                type=claim.type,
-                created_at=to_micros(claim.created_at),
-                strength=belief.strength,
-                confidence=belief.confidence,
-                erased=None,
-            )
+            pk = self._identity(claim, belief)
         n = self.log("assert", claim.scope, pk)
         self._revision(pk, self._text(pk, claim), claim, stated_to=micros(claim.valid_to))
         self._assertion(pk, assertion)

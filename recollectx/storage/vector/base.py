@@ -9,7 +9,7 @@ those, and may be written where the index has a shorter way.
 
 import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
 
@@ -247,6 +247,15 @@ class VectorBackend:
         here = self._lock if self.placement == "process" else nullcontext()
         with here, self._guard(), self._session(writing=writing):
             yield
+
+    def _try(self, *later: type[Exception]) -> None:
+        """Open a session once, so that what is wrong shows in the constructor; of `later` the next call will tell."""
+        try:
+            with suppress(*later), self._step():
+                pass
+        except BaseException:
+            self._close()
+            raise
 
     @contextmanager
     def _guard(self) -> Iterator[None]:

@@ -17,12 +17,13 @@ from typing import Any, Self
 import numpy as np
 
 from recollectx.embeddings.base import Embedder
-from recollectx.errors import BackendError, DimensionError, InvalidClaim, InvalidSetting
+from recollectx.errors import BackendError, InvalidClaim, InvalidSetting
 from recollectx.extras import require
 from recollectx.storage.vector.base import GLOBAL, Near, Placement, VectorBackend
 from recollectx.storage.vector.checking import Vectors
 from recollectx.storage.vector.lateness import Unseen
 from recollectx.storage.vector.names import HASHED, name_of, text_of
+from recollectx.storage.vector.pinecone_index import Wanted, opened
 from recollectx.storage.vector.services import NUMBER, embedder_of, fn_of, slices
 
 METRICS = ("cosine", "dotproduct")
@@ -38,7 +39,6 @@ LIST = 100
 """Most ids of one page."""
 FETCH, FETCH_BYTES = 100, 6_000
 """Ids and characters of one fetch, which goes by URL: proxies take 8,000 characters."""
-CREATE_SECONDS = 300
 NOT_FOUND = 404
 
 
@@ -83,18 +83,16 @@ class PineconeBackend(VectorBackend):
                 f"namespace must be ASCII of up to {NAME // 2} characters, got {namespace!r}"
             )
         self.index_name = index_name
-        self.metric = metric
         self._secret = api_key or os.environ.get("PINECONE_API_KEY")
         self._prefix = f"{namespace}/" if namespace else ""
-        self._host = host
-        self._spec = {"cloud": cloud, "region": region} if auto_create_index else None
-        self._pinecone: Any = require("pinecone", "pinecone")
+        pinecone: Any = require("pinecone", "pinecone")
+        spec = pinecone.ServerlessSpec(cloud=cloud, region=region) if auto_create_index else None
+        self._wanted = Wanted(index_name, dimension, metric, host, spec)
         with self._guard():
-            self._client = self._pinecone.Pinecone(api_key=api_key or None)
+            self._client = pinecone.Pinecone(api_key=api_key or None)
         self._index: Any = None
         self._unseen = Unseen()
-        with suppress(BackendError), self._step():
-            pass
+        self._try(BackendError)
 
     @property
     def address(self) -> str:
@@ -202,7 +200,12 @@ class PineconeBackend(VectorBackend):
     @contextmanager
     def _session(self, *, writing: bool) -> Iterator[None]:
         if self._index is None:
-            self._index = self._opened()
+            index = opened(self._client, self._wanted)
+            with self._lock:
+                first = self._index is None
+                self._index = index if first else self._index
+            if not first:
+                index.close()
         yield
 
     def _close(self) -> None:
@@ -216,8 +219,8 @@ class PineconeBackend(VectorBackend):
             try:
                 self._index.delete(namespace=place, **which)
             except Exception as error:
-                # The names of the status in clients 10 and 8; a namespace that nothing was written to is not found.
-                if NOT_FOUND in (getattr(error, "status_code", None), getattr(error, "status", None)):
+                # So the service calls a namespace that nothing was written to.
+                if getattr(error, "status_code", None) == NOT_FOUND:
                     raise _NoNamespace from error
                 raise
 
@@ -244,12 +247,8 @@ class PineconeBackend(VectorBackend):
         name = place.removeprefix(self._prefix)
         if not name.startswith(HASHED):
             return text_of(name)
-        first = self._index.list_paginated(namespace=place, limit=1).vectors
-        return (
-            next((held.metadata["scope"] for _, held in self._fetched(place, [first[0].id])), None)
-            if first
-            else None
-        )
+        first = [each.id for each in self._index.list_paginated(namespace=place, limit=1).vectors]
+        return next((about.get("scope") for _, about in self._about(place, first)), None)
 
     def _pages(self, place: str) -> Iterator[list[str]]:
         """The names of all vectors of a namespace."""
@@ -265,53 +264,16 @@ class PineconeBackend(VectorBackend):
         """The ids that the names stand for; those that are not ours, or gone by now, are left out."""
         texts = {name: text_of(name) for name in names}
         hashed = [name for name in names if name.startswith(HASHED)]
-        texts |= {name: held.metadata["id"] for name, held in self._fetched(place, hashed)}
+        texts |= {name: about.get("id") for name, about in self._about(place, hashed)}
         return {name: text for name, text in texts.items() if text is not None}
+
+    def _about(self, place: str, names: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+        return ((name, held.metadata or {}) for name, held in self._fetched(place, names))
 
     def _fetched(self, place: str, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
         # In a URL each % of a name becomes %25.
         for part in slices((3 * len(name) for name in names), count=FETCH, size=FETCH_BYTES):
             yield from self._index.fetch(ids=list(names[part]), namespace=place).vectors.items()
-
-    def _opened(self) -> Any:
-        """The index, made if it is missing, after a look at whether it is of our vectors."""
-        index = self._client.Index(host=self._host or self._made())
-        try:
-            self._check(index.describe_index_stats())
-        except BaseException:
-            index.close()
-            raise
-        return index
-
-    def _check(self, stats: Any) -> None:
-        if stats.dimension is not None and stats.dimension != self.dimension:
-            raise DimensionError(
-                f"index {self.index_name!r} holds {stats.dimension}-d vectors, it was opened for {self.dimension}-d ones; "
-                "give another index_name, or delete it and feed the index again"
-            )
-        compares = getattr(stats, "metric", None) or self.metric
-        if compares != self.metric:
-            raise InvalidSetting(
-                f"index {self.index_name!r} compares by {compares}, metric={self.metric!r} was asked for"
-            )
-
-    def _made(self) -> str:
-        """Where the index is served."""
-        client, name = self._client, self.index_name
-        if not client.has_index(name):
-            if self._spec is None:
-                raise InvalidSetting(f"there is no index {name!r}; make it, or leave auto_create_index on")
-            spec = self._pinecone.ServerlessSpec(**self._spec)
-            try:
-                client.create_index(
-                    name=name, dimension=self.dimension, metric=self.metric, spec=spec, timeout=CREATE_SECONDS
-                )
-            except Exception:
-                # Whoever else opens it may have made it in the meantime.
-                if not client.has_index(name):
-                    raise
-        host: str = client.describe_index(name).host
-        return host
 
 
 class _NoNamespace(Exception):

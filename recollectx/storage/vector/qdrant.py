@@ -9,7 +9,7 @@ import re
 import threading
 import uuid
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Self
 
 import numpy as np
@@ -85,8 +85,7 @@ class QdrantBackend(VectorBackend):
                 if self._served
                 else _local(url)
             )
-        with suppress(BackendError) if self._served else nullcontext(), self._step():
-            pass
+        self._try(*([BackendError] if self._served else []))
 
     @property
     def address(self) -> str:

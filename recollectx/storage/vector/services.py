@@ -5,6 +5,7 @@ from typing import Any
 
 from recollectx.embeddings.base import Embedder
 from recollectx.embeddings.function import FunctionEmbedder
+from recollectx.llm.providers.embedding import EmbedsTexts
 
 NUMBER = 24
 """Bytes that one number of a vector takes in JSON at most: a sign, 17 digits, a point, an exponent and a comma."""
@@ -35,5 +36,5 @@ def embedder_of(fn: Callable[[str], Any] | Embedder | None, dimension: int) -> E
 
 
 def fn_of(provider: Any) -> Any:
-    """What embeds for one of 0.2.7's embedding providers: the embedder behind it if it has one, else its `embed`."""
-    return getattr(provider, "embedder", None) or provider.embed
+    """What embeds for one of 0.2.7's embedding providers: the embedder behind it if it is ours, else its `embed`."""
+    return provider.embedder if isinstance(provider, EmbedsTexts) else provider.embed

@@ -1,0 +1,292 @@
+"""Looking a memory over, and mending what is wrong with it.
+
+A SQLite file is read past the engine that recollectx writes with, which makes and switches things: so a broken file is
+told of as it is. A server's database and a vector index are asked as always. Nothing is changed unless it is mended.
+"""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, create_engine, func, select
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.orm import aliased
+from sqlalchemy.pool import StaticPool
+
+from recollectx.claims import CURRENT
+from recollectx.db.engine import MEMORY, Database, resolve_url
+from recollectx.db.migrate import HEAD, version
+from recollectx.db.tables import ClaimRow, EdgeRow, RevisionRow
+from recollectx.db.urls import place_of
+from recollectx.edges import Relation
+from recollectx.embeddings.base import Embedder
+from recollectx.errors import InvalidSetting, NotFound, RecollectxError
+from recollectx.storage.feeding import Feed
+from recollectx.storage.memory_store import MemoryStore
+from recollectx.storage.vector.base import VectorBackend
+from recollectx.storage.vector.named import EXACT, backend_from
+from recollectx.storage.vector.text import TextProtocol, is_text_backend
+from recollectx.upkeep.checks import content_findings, file_findings, server_findings
+from recollectx.upkeep.findings import Examined, Finding
+from recollectx.upkeep.indexes import index_findings
+from recollectx.upkeep.mending import Mended, mend
+from recollectx.upkeep.reindexing import PATIENCE, Progress
+
+ROUNDS = 3
+"""How often what is mended is looked at again: one thing put right may bring another to light."""
+
+Index = VectorBackend | TextProtocol | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """What was wrong, what was done about it, what could not be done and why, and what is still wrong."""
+
+    before: Examined
+    done: tuple[str, ...]
+    failed: tuple[str, ...]
+    after: Examined
+
+
+def examine(
+    target: str | os.PathLike[str] | URL,
+    *,
+    vectors: Index = None,
+    vectors_api_key: str | None = None,
+    embedder: Embedder | None = None,
+) -> Examined:
+    """What is found in the memory at a path or URL, and in its vector index; nothing is changed.
+
+    vectors, vectors_api_key, embedder: as MemoryStore takes them.
+    Raises NotFound if there is no such file, StorageError if a server cannot be asked.
+    """
+    url = resolve_url(target)
+    path = _file(url)
+    findings: list[Finding] = []
+    holds: dict[str, Any] = {}
+    try:
+        with _server(url) if path is None else _past_the_engine(path) as conn:
+            findings += _OF_A_SERVER if path is None else file_findings(conn)
+            findings.append(schema := _schema(conn))
+            if schema.ok:
+                findings += server_findings(conn) if path is None else ()
+                findings += content_findings(conn)
+                holds = _holds(conn)
+    except DBAPIError as error:
+        findings.append(Finding("readable", False, str(error.orig)))
+    if vectors is not None:
+        findings += _of_index(url, vectors, findings, embedder=embedder, api_key=vectors_api_key)
+    if path is not None:
+        # Measured last: what is in the log is copied to the file when the last reader goes.
+        holds |= _sizes(path, holds)
+    return Examined(str(path or place_of(url)), tuple(findings), holds)
+
+
+_OF_A_SERVER = tuple(
+    Finding(check, True, "the server's own affair") for check in ("integrity", "journal mode")
+)
+
+
+def repair(
+    target: str | os.PathLike[str] | URL,
+    *,
+    vectors: Index = None,
+    vectors_api_key: str | None = None,
+    embedder: Embedder | None = None,
+    progress: Progress = lambda done, total: None,
+    patience: float = PATIENCE,
+) -> Repaired:
+    """Mend what `examine` finds, as far as it can be, and finish a pending erasure.
+
+    vectors, vectors_api_key: as MemoryStore takes them.  embedder: makes vectors that are missing.  patience: how many seconds an index may take nothing.
+    """
+    given: Any = {"vectors": vectors, "vectors_api_key": vectors_api_key, "embedder": embedder}
+    before = after = examine(target, **given)
+    total = Mended()
+    for _ in range(ROUNDS):
+        known = after.wrong
+        try:
+            with closing(MemoryStore(target, **given)) as store:
+                outcome = mend(store, known, progress=progress, patience=patience)
+        except (RecollectxError, DBAPIError) as error:
+            outcome = Mended(failed=[f"it cannot be opened to be mended: {error}"])
+        total = Mended(total.done + outcome.done, outcome.failed)
+        after = examine(target, **given)
+        if after.well or after.wrong == known:
+            break
+    gone = set(before.wrong) - set(after.wrong)
+    total.done += [f"{name}: {told}" for name, told in _BY_OPENING.items() if name in gone]
+    total.failed += [f"{name}: {_BEYOND[name]}" for name in after.wrong if name in _BEYOND]
+    return Repaired(before, tuple(total.done), tuple(dict.fromkeys(total.failed)), after)
+
+
+_BEYOND = {
+    "readable": "a table is lost or torn; go back to a copy of the database",
+    "integrity": "a table is torn; go back to a copy of the file, or save what can be read with sqlite3's .recover",
+    "schema": "it takes another recollectx, or a copy of the database",
+    "text": "their words are lost; erase these claims, and say again what they said",
+    "foreign keys": "what they point to is lost",
+}
+_BY_OPENING = {"schema": f"brought to version {HEAD}", "journal mode": "set to a write-ahead log"}
+
+
+def finish_erasure(found: Examined) -> Examined:
+    """Empty the log of a file, which may still hold erased words, unless somebody still reads from it."""
+    path = Path(found.place)
+    address = f"{path.resolve().as_uri()}?mode=rw"
+    with (
+        suppress(sqlite3.OperationalError),
+        closing(sqlite3.connect(address, uri=True, isolation_level=None, timeout=0)) as raw,
+    ):
+        raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    return replace(found, holds=found.holds | _sizes(path, found.holds))
+
+
+def _file(url: URL) -> Path | None:
+    """The file that a URL names, None for a server's database. Raises NotFound if there is none."""
+    if url.get_backend_name() != "sqlite":
+        return None
+    if url.database == MEMORY:
+        raise NotFound("a memory in memory is only seen by the process that made it; nothing was looked at")
+    path = Path(str(url.database))
+    if not path.is_file():
+        raise NotFound(f"there is no memory at {path}; nothing was looked at")
+    return path
+
+
+@contextmanager
+def _past_the_engine(path: Path) -> Iterator[Connection]:
+    """One moment of the file."""
+    address = f"{path.resolve().as_uri()}?mode=ro"
+
+    def connect() -> sqlite3.Connection:
+        return sqlite3.connect(address, uri=True, isolation_level=None)
+
+    engine = create_engine("sqlite://", creator=connect, poolclass=StaticPool)
+    try:
+        with engine.connect() as conn:
+            conn.exec_driver_sql("BEGIN")
+            yield conn
+    finally:
+        engine.dispose()
+
+
+@contextmanager
+def _server(url: URL) -> Iterator[Connection]:
+    """One moment of a server's database."""
+    database = Database.open(url)
+    try:
+        with database.read() as conn:
+            yield conn
+    finally:
+        database.close()
+
+
+def _of_index(
+    url: URL, vectors: Any, findings: list[Finding], *, embedder: Embedder | None, api_key: str | None
+) -> list[Finding]:
+    if is_text_backend(vectors):
+        return [Finding("index", True, "embeds on its own side; what it holds cannot be listed")]
+    asked = {"integrity", "journal mode", "schema", "readable"}
+    if any(not each.ok for each in findings if each.check in asked):
+        return [Finding("index", True, "not looked at before the database can be read as it should")]
+    try:
+        with _index(url, vectors, embedder, api_key) as backend:
+            return [] if backend is None else _compared(url, backend)
+    except RecollectxError as error:
+        return [Finding("index", False, str(error))]
+
+
+@contextmanager
+def _index(
+    url: URL, vectors: Any, embedder: Embedder | None, api_key: str | None
+) -> Iterator[VectorBackend | None]:
+    """The index that is meant; one that is made from its name is closed at the end."""
+    if not isinstance(vectors, str):
+        yield vectors
+        return
+    if vectors == EXACT:
+        yield None
+        return
+    if embedder is None:
+        raise InvalidSetting("no embedder is configured that tells how long the vectors of the index are")
+    address = url.render_as_string(hide_password=False)
+    backend = backend_from(vectors, embedder=embedder, database=address, api_key=api_key)
+    try:
+        yield backend
+    finally:
+        if backend is not None:
+            backend.close()
+
+
+def _compared(url: URL, backend: VectorBackend) -> list[Finding]:
+    database = Database.open(url)
+    try:
+        return list(index_findings(database, Feed(database, backend, _refuse)))
+    finally:
+        database.close()
+
+
+def _refuse(*_: Any, **__: Any) -> Any:
+    raise AssertionError("looking a memory over writes nothing")
+
+
+def _schema(conn: Connection) -> Finding:
+    found = version(conn)
+    if found == HEAD:
+        return Finding("schema", True, f"version {HEAD}")
+    if found is None:
+        return Finding("schema", False, "the database holds no memory")
+    return Finding("schema", False, f"version {found}, this recollectx has {HEAD}")
+
+
+def _holds(conn: Connection) -> dict[str, Any]:
+    """How many claims of each kind, and how many pairs of current ones contradict each other."""
+    kinds = (
+        select(ClaimRow.scope, ClaimRow.type, RevisionRow.status, func.count())
+        .join(RevisionRow, RevisionRow.claim == ClaimRow.pk)
+        .where(RevisionRow.tx_to.is_(None), ClaimRow.erased.is_(None))
+        .group_by(ClaimRow.scope, ClaimRow.type, RevisionRow.status)
+        .order_by(ClaimRow.scope, ClaimRow.type, RevisionRow.status)
+    )
+    one, other = aliased(RevisionRow), aliased(RevisionRow)
+    disputes = (
+        select(func.count())
+        .select_from(EdgeRow)
+        .join(one, one.claim == EdgeRow.src)
+        .join(other, other.claim == EdgeRow.dst)
+        .where(
+            EdgeRow.relation == Relation.CONTRADICTS,
+            *(row.tx_to.is_(None) for row in (EdgeRow, one, other)),
+            *(row.status.in_(CURRENT) for row in (one, other)),
+        )
+    )
+    erased = select(func.count()).where(ClaimRow.erased.is_not(None))
+    return {
+        "claims": [
+            {"scope": scope, "type": type_, "status": status, "count": count}
+            for scope, type_, status, count in conn.execute(kinds)
+        ],
+        "disputes": conn.execute(disputes).scalar(),
+        "erased": conn.execute(erased).scalar(),
+    }
+
+
+def _sizes(path: Path, holds: dict[str, Any]) -> dict[str, Any]:
+    """The bytes of a file and of its log; pending: whether erased words may be left in the log."""
+    sizes: dict[str, Any] = {
+        "file_bytes": _size(path),
+        "log_bytes": _size(path.with_name(path.name + "-wal")),
+    }
+    if "erased" in holds:
+        sizes["pending"] = bool(holds["erased"] and sizes["log_bytes"])
+    return sizes
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0

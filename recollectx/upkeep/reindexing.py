@@ -1,0 +1,125 @@
+"""Feeding a vector index anew: emptied, and filled from the database.
+
+An index outside that is stopped half-way goes on where it was, by the next `reindex` or whoever opens the memory with
+it. An index in this process is cleared and filled scope by scope.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sqlalchemy import delete, insert, select
+
+from recollectx.db.engine import Database
+from recollectx.db.tables import DeliveryRow
+from recollectx.errors import BackendError, InvalidSetting
+from recollectx.storage.feeding import OWNER, Feed
+from recollectx.storage.memory_store import MemoryStore
+from recollectx.storage.vector.base import VectorBackend
+from recollectx.upkeep.indexes import claims_of
+
+PATIENCE = 20.0
+"""Seconds without a step after which an index counts as away."""
+LOOK = 0.1
+UNDER_WAY = "reindex: "
+"""What the name of an index in rx_deliveries begins with while it is fed anew."""
+
+Progress = Callable[[int, int], None]
+"""Is told how much is done, and of how much."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reindexed:
+    """What feeding an index anew came to. resumed: it went on where an earlier run had stopped."""
+
+    index: str
+    vectors: int
+    scopes: int
+    resumed: bool
+
+
+def reindex(
+    store: MemoryStore,
+    *,
+    take_over: bool = False,
+    progress: Progress = lambda done, total: None,
+    patience: float = PATIENCE,
+) -> Reindexed:
+    """Empty the index of an open memory and feed it again; back when the index has and shows everything.
+
+    take_over: also an index that another memory feeds, or that holds what nobody is known to have fed.
+    patience: see wait_until_fed.
+    Raises InvalidSetting without an index, or for such an index; BackendError if it does not take what is sent.
+    """
+    backend = store.backend
+    if backend is None:
+        raise InvalidSetting("no vector index is configured that could be fed; name one with --vectors")
+    feed = store.feed
+    if feed is None:
+        _refill(store, backend, progress)
+        return Reindexed(backend.address, backend.count(), len(backend.scopes()), False)
+    if feed.foreign() and not take_over:
+        raise InvalidSetting(
+            f"{feed.name} holds what this memory never fed it; `recollectx reindex --take-over` empties it all the same"
+        )
+    resumed = _is_under_way(store.database, feed) and not feed.foreign() and bool(feed.lag().changes)
+    if not resumed:
+        feed.start_over()
+        _mark(store.database, feed)
+    wait_until_fed(feed, progress, patience=patience)
+    _unmark(store.database, feed)
+    scopes = [scope for scope in backend.scopes() if scope != OWNER]
+    return Reindexed(feed.name, sum(backend.count(scope) for scope in scopes), len(scopes), resumed)
+
+
+def wait_until_fed(
+    feed: Feed, progress: Progress = lambda done, total: None, *, patience: float = PATIENCE
+) -> None:
+    """Back when the index has and shows all that is written now.
+
+    Raises BackendError if it took nothing for `patience` seconds.
+    """
+    total = left = feed.lag().changes
+    moved_at = time.monotonic()
+    while not feed.settle(0.0):
+        lag = feed.lag()
+        if lag.changes != left:
+            total, left, moved_at = max(total, lag.changes), lag.changes, time.monotonic()
+            progress(total - left, total)
+        if time.monotonic() > moved_at + patience:
+            told = lag.error or f"nothing moved for {patience:g} s"
+            raise BackendError(f"{lag.changes:,} changes still wait for {feed.name}: {told}")
+        time.sleep(LOOK)
+    progress(total, total)
+
+
+def _refill(store: MemoryStore, backend: VectorBackend, progress: Progress) -> None:
+    """Fill an index of this process."""
+    feed = Feed(store.database, backend, store.apply)
+    backend.clear()
+    with store.reader() as reader:
+        scopes = reader.scopes()
+        total = sum(len(reader.in_scope(scope)) for scope in scopes)
+    done = 0
+    for scope in scopes:
+        for ids in claims_of(store.database, scope):
+            feed.mend(scope, ids)
+            done += len(ids)
+            progress(done, total)
+
+
+def _is_under_way(database: Database, feed: Feed) -> bool:
+    with database.read() as conn:
+        row = conn.execute(select(DeliveryRow.n).where(DeliveryRow.name == UNDER_WAY + feed.name)).first()
+    return row is not None
+
+
+def _mark(database: Database, feed: Feed) -> None:
+    _unmark(database, feed)
+    with database.write() as conn:
+        conn.execute(insert(DeliveryRow).values(name=UNDER_WAY + feed.name, n=0, attempts=0))
+
+
+def _unmark(database: Database, feed: Feed) -> None:
+    with database.write() as conn:
+        conn.execute(delete(DeliveryRow).where(DeliveryRow.name == UNDER_WAY + feed.name))

@@ -1,0 +1,330 @@
+"""Moving a memory to another database: the same in every row and at every moment, also after kills in the middle."""
+
+import json
+import shutil
+import sqlite3
+from contextlib import closing
+
+import kill_migration
+import pytest
+from click.testing import CliRunner
+from conftest import START, event, fact, home
+from hypothesis import given
+from hypothesis import strategies as st
+from shelf import Shelf
+from sqlalchemy import select, text
+
+from recollectx import ALL_SCOPES, Memory
+from recollectx.cli.app import app
+from recollectx.db.engine import Database
+from recollectx.db.migrate import MIGRATING, version
+from recollectx.db.tables import DeliveryRow
+from recollectx.embeddings import HashEmbedder
+from recollectx.errors import InvalidClaim, InvalidSetting, MigrationUnfinished, NotFound, StorageError
+from recollectx.upkeep import migrating
+from recollectx.upkeep.copying import added, digest_of, refuse_nul, tables
+from recollectx.upkeep.doctor import examine
+from recollectx.upkeep.migrating import migrate
+from recollectx.upkeep.reindexing import wait_until_fed
+
+D = 32
+EMBEDDER = HashEmbedder(D)
+FACTS = 60
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """A memory with something in every table, in two scopes and many transactions."""
+    path = tmp_path_factory.mktemp("world") / "memory.db"
+    with Memory.open(path, embedder=EMBEDDER, token_vectors=True) as memory:
+        for number in range(FACTS):
+            memory.store(fact(f"of dish {number}", f"source {number % 5}", confidence=0.5 + number / 300))
+        for place, days in (("Braga", 0), ("Évora", 10)):
+            memory.store(home(place, "Ana", created_at=START + days))
+        ids = [claim.id for claim in memory.retrieve(type="semantic")]
+        memory.relate(ids[3], ids[4], "supports")
+        memory.derive(fact("like all of them", confidence=0.6), ids[5:7])
+        memory.store(fact("of dish 7", "Eva", id="another id"))
+        memory.store(
+            event(
+                'the kettle broke\\N\t\'at "noon"\n',
+                "Rui",
+                session="s",
+                position=0,
+                metadata={"x": [1, None]},
+            )
+        )
+        memory.forget(ids[8])
+        memory.erase(ids[9])
+        memory.trust("source 1", 0.3)
+        memory.undo(memory.last_tx())
+        memory.traces.record(memory.recall("how does tea taste?"), "of dishes")
+    with Memory.open(path, scope="équipe-a", embedder=EMBEDDER) as memory:
+        memory.store(fact("sweet \U0001f98a", "Eva"))
+    return path
+
+
+@pytest.fixture
+def db(world, tmp_path):
+    return shutil.copy(world, tmp_path / "source.db")
+
+
+@pytest.fixture
+def target(unmade):
+    """Where nothing is yet: a file, or a database of PostgreSQL."""
+    return unmade
+
+
+def dump(place):
+    """Every row of every table of ours but that of deliveries."""
+    with closing(Database.open(place)) as database, database.read() as conn:
+        return {
+            table.name: sorted(repr(tuple(row)) for row in conn.execute(select(table))) for table in tables()
+        }
+
+
+def run_sql(place, *statements):
+    """Change rows past everything that guards them."""
+    with closing(Database.open(place)) as database, database.write() as conn:
+        for statement in statements:
+            assert conn.execute(text(statement)).rowcount, statement
+
+
+def assert_unfinished(target):
+    with pytest.raises(MigrationUnfinished, match="recollectx migrate --to"):
+        Memory.open(target, embedder=None)
+    assert "schema" in examine(target).wrong
+
+
+def stopped(db, target, rows, **given):
+    """Have a migration stopped by its own progress once it has told of `rows` rows."""
+
+    def tell(done, total):
+        if done >= rows:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        migrate(db, target, progress=tell, **given)
+
+
+def test_everything_is_the_same_there(db, target):
+    before = db.read_bytes()
+    seen = []
+    done = migrate(db, target, progress=lambda done, total: seen.append((done, total)))
+    assert dump(target) == dump(db)
+    assert all(dump(db)[name] for name in dump(db))
+    assert db.read_bytes() == before
+    assert (done.resumed, done.rows["rx_claims"], len(done.moments)) == (False, FACTS + 5, 3)
+    assert seen[-1][0] == seen[-1][1] == 2 * sum(done.rows.values())
+    assert examine(target).wrong == ()
+    with Memory.open(db, embedder=EMBEDDER) as here, Memory.open(target, embedder=EMBEDDER) as there:
+        for query in ("dish 12", "where does Ana live?", "kettle"):
+            mine, theirs = (memory.recall(query, k=5, scopes=ALL_SCOPES) for memory in (here, there))
+            assert [(hit.claim, hit.score) for hit in mine] == [(hit.claim, hit.score) for hit in theirs]
+        assert [each.id for each in here.traces.list()] == [each.id for each in there.traces.list()]
+        assert there.get("another id") == here.get("another id")
+
+
+def test_it_goes_there_and_back_again(db, target, tmp_path):
+    migrate(db, target)
+    migrate(target, tmp_path / "back.db")
+    assert dump(tmp_path / "back.db") == dump(db)
+    with Memory.open(db, embedder=None) as here, Memory.open(tmp_path / "back.db", embedder=None) as back:
+        for seq in (1, 20, 50, here.last_tx()):
+            at = here.history.timeline(limit=1)[0].at - 10 + seq / 10
+            assert here.history.snapshot(at, ALL_SCOPES) == back.history.snapshot(at, ALL_SCOPES)
+
+
+@pytest.mark.parametrize("rows", [1, 150, 10_000])
+def test_a_stopped_one_goes_on_where_it_was(db, target, rows):
+    total = 2 * sum(map(len, dump(db).values()))
+    stopped(db, target, min(rows, total))
+    assert_unfinished(target)
+    held, wanted = dump(target), dump(db)
+    assert all(set(rows) <= set(wanted[name]) for name, rows in held.items())
+    assert migrate(db, target).resumed
+    assert dump(target) == wanted
+
+
+def test_killed_again_and_again_it_ends_the_same(db, target):
+    rows = 2 * sum(map(len, dump(db).values()))
+    kills = kill_migration.kill_many(db, str(target), rows=rows, kills=3, seed=5)
+    assert kills
+    migrate(db, target)
+    assert dump(target) == dump(db)
+
+
+def test_a_source_that_was_written_to_is_noticed(db, target):
+    stopped(db, target, 100)
+    with Memory.open(db, embedder=EMBEDDER) as memory:
+        memory.store(fact("minty"))
+    with pytest.raises(MigrationUnfinished, match="--restart"):
+        migrate(db, target)
+    assert_unfinished(target)
+    assert not migrate(db, target, restart=True).resumed
+    assert dump(target) == dump(db)
+
+
+def test_a_source_written_to_while_it_is_moved_is_noticed(db, target):
+    wrote = []
+
+    def write(done, total):
+        if not wrote:
+            with Memory.open(db, embedder=None) as memory:
+                wrote.append(memory.store(fact("minty")).claim_id)
+
+    with pytest.raises(MigrationUnfinished, match="written to"):
+        migrate(db, target, progress=write)
+    assert_unfinished(target)
+    migrate(db, target, restart=True)
+    with Memory.open(target, embedder=None) as memory:
+        assert memory.get(wrote[0]) is not None
+
+
+def test_what_is_there_already_is_left_alone(db, target, tmp_path):
+    with Memory.open(target, embedder=None) as memory:
+        kept = memory.store(fact("minty")).claim_id
+    for restart in (False, True):
+        with pytest.raises(InvalidSetting, match="holds a memory"):
+            migrate(db, target, restart=restart)
+    with Memory.open(target, embedder=None) as memory:
+        assert memory.get(kept)
+    with pytest.raises(InvalidSetting, match="there already"):
+        migrate(db, db)
+
+
+def test_a_half_copy_of_another_memory_is_refused(db, target, path):
+    with Memory.open(path, embedder=None) as memory:
+        memory.store(fact("minty"))
+    stopped(db, target, 100)
+    with pytest.raises(InvalidSetting, match="another memory"):
+        migrate(path, target)
+    migrate(path, target, restart=True)
+    assert dump(target) == dump(path)
+
+
+def test_an_empty_memory_moves(path, target):
+    assert migrate(path, target).moments == ()
+    with Memory.open(target, embedder=None) as memory:
+        assert memory.store(fact("minty")).claim_id
+
+
+def test_there_must_be_a_memory_of_this_release(db, target, tmp_path):
+    with pytest.raises(NotFound):
+        migrate(tmp_path / "none.db", target)
+    with pytest.raises(InvalidSetting, match="in memory"):
+        migrate(db, ":memory:")
+    run_sql(db, "UPDATE recollectx_alembic_version SET version_num = '0007'")
+    with pytest.raises(InvalidSetting, match="open it once"):
+        migrate(db, target)
+    with closing(Database.open(target)) as database, database.read() as conn:
+        assert version(conn) is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE rx_claims SET confidence = confidence + 1e-15 WHERE pk = 3",
+        "DELETE FROM rx_strengths WHERE claim = 3",
+        "UPDATE rx_texts SET object = 'forged' WHERE pk = 3",
+    ],
+)
+def test_a_copy_that_is_not_the_same_is_told(db, target, change):
+    done = []
+
+    def tamper(count, total):
+        if count >= total // 2 and not done:
+            done.append(count)
+            run_sql(target, change)
+
+    with pytest.raises(StorageError, match="rows in the source"):
+        migrate(db, target, progress=tamper)
+    assert done
+    assert_unfinished(target)
+
+
+def test_texts_that_postgresql_refuses_are_named_before_anything_is_copied(db):
+    database = Database.open(db)
+    with database.read() as conn:
+        refuse_nul(conn)
+    with closing(sqlite3.connect(db)) as raw, raw:
+        raw.execute("UPDATE rx_texts SET object = ? WHERE pk = 3", ("nul \0 inside",))
+        named = raw.execute(
+            "SELECT id FROM rx_claims WHERE pk = (SELECT claim FROM rx_texts WHERE pk = 3)"
+        ).fetchone()[0]
+        raw.execute("UPDATE rx_tx SET cause = ? WHERE seq = 2", ("a\0b",))
+    with database.read() as conn, pytest.raises(InvalidClaim) as refused:
+        refuse_nul(conn)
+    assert named in str(refused.value)
+    assert "rx_tx 2" in str(refused.value)
+    assert "inside" not in str(refused.value)
+    database.close()
+
+
+VALUES = st.one_of(st.none(), st.integers(), st.floats(), st.text(max_size=5), st.binary(max_size=5))
+ROWS = st.lists(st.tuples(VALUES, VALUES), max_size=6)
+
+
+@given(rows=ROWS, seed=st.randoms(), cut=st.integers(0, 6))
+def test_a_digest_is_that_of_the_rows_in_any_order_and_in_any_lots(rows, seed, cut):
+    shuffled = list(rows)
+    seed.shuffle(shuffled)
+    assert digest_of(rows) == digest_of(shuffled)
+    assert digest_of(rows) == added(digest_of(rows[:cut]), digest_of(rows[cut:]))
+
+
+@given(rows=ROWS, other=ROWS)
+def test_other_rows_have_another_digest(rows, other):
+    same = sorted(map(repr, rows)) == sorted(map(repr, other))
+    assert (digest_of(rows) == digest_of(other)) == same
+
+
+# -- the index ---------------------------------------------------------------------------------------------
+
+
+def test_the_same_index_goes_on_where_it_was(db, target):
+    held = {}
+    with Memory.open(db, vectors=Shelf(D, held), embedder=EMBEDDER) as memory:
+        wait_until_fed(memory.storage.feed)
+    shelf = Shelf(D, held)
+    assert migrate(db, target, vectors=shelf, embedder=EMBEDDER).index == "shelf:shelf"
+    assert shelf.upserts == 0
+    assert examine(target, vectors=Shelf(D, held), embedder=EMBEDDER).wrong == ()
+
+
+def test_another_index_is_fed(db, target):
+    held, other = {}, {}
+    with Memory.open(db, vectors=Shelf(D, held), embedder=EMBEDDER) as memory:
+        wait_until_fed(memory.storage.feed)
+    migrate(db, target, vectors=Shelf(D, other, name="new"), embedder=EMBEDDER)
+    assert other.keys() == held.keys()
+    with closing(Database.open(target)) as database, database.read() as conn:
+        assert list(conn.execute(select(DeliveryRow.name)).scalars()) == ["shelf:new"]
+
+
+# -- the command -------------------------------------------------------------------------------------------
+
+
+def test_the_command(db, target, monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    def run(*args):
+        return CliRunner().invoke(app, ["--db", str(db), "migrate", *args])
+
+    stopped(db, target, 100)
+    told = json.loads(run("--to", str(target), "--json").stdout)
+    assert (told["resumed"], told["rows"]["rx_claims"], told["index"]) == (True, FACTS + 5, None)
+    assert "holds a memory" in run("--to", str(target)).stderr
+    result = run("--to", str(tmp_path / "more.db"))
+    assert result.exit_code == 0
+    assert f"{FACTS + 5} claims" in result.stdout
+    assert run().exit_code == 2
+
+
+def test_the_version_tells_that_it_is_not_finished(db, target):
+    stopped(db, target, 1)
+    database = Database.open(target)
+    with database.read() as conn:
+        assert version(conn) == MIGRATING
+    database.close()
+    assert migrating.migrate(db, target).resumed
