@@ -1,4 +1,4 @@
-"""What PostgreSQL's advisory lock costs: one claim written with it and without it, by 1, 2 and 4 writers at a time.
+"""What PostgreSQL's advisory lock costs: one claim written with it and without it, by 1, 2 and 4 processes at a time.
 
 `python benchmarks/postgres.py` starts a server of its own (extra `dev`), durable as it comes; `--url` takes another one,
 whose user may create databases. Without the lock two writers of one database would take the same numbers, so those
@@ -11,17 +11,18 @@ import itertools
 import os
 import statistics
 import tempfile
-import threading
 import time
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
 
+import sqlalchemy
 from machine import machine
-from sqlalchemy import Connection, Engine, create_engine, make_url
+from sqlalchemy import Engine, create_engine, make_url
 from sqlalchemy.pool import NullPool
 
 os.environ["RECOLLECTX_EMBEDDER"] = "none"
@@ -40,7 +41,7 @@ numbers = itertools.count()
 class Unlocked(Postgres):
     """PostgreSQL whose writers do not take turns."""
 
-    def _begin(self, conn: Connection, *, writing: bool) -> None:
+    def _begin(self, conn: sqlalchemy.Connection, *, writing: bool) -> None:
         if writing:
             send(conn, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE").close()
         else:
@@ -60,24 +61,40 @@ def server(url: str | None) -> Iterator[str]:
         yield started.get_uri()
 
 
-def opened(admin: str, arm: str, writers: int, stack: ExitStack) -> list[Memory]:
-    """A memory for each writer, none of which shares a connection or a lock of this process with another."""
-    url = make_url(admin).set(drivername="postgresql+psycopg")
-    engine = create_engine(url, isolation_level="AUTOCOMMIT", poolclass=NullPool)
-    urls = []
-    for writer in range(writers):
-        if not writer or arm != ARMS[0]:
-            name = f"rx_bench_{os.getpid()}_{next(numbers)}"
-            run(engine, f"CREATE DATABASE {name}")
-            stack.callback(run, engine, f"DROP DATABASE {name}")
-        url = engine.url.set(database=name).update_query_dict({"application_name": f"writer {writer}"})
-        urls.append(url.render_as_string(hide_password=False))
-    memories = [stack.enter_context(Memory.open(url)) for url in urls]
-    for memory in memories:
-        if arm == ARMS[2]:
+@contextmanager
+def writing(admin: str, arm: str, writers: int) -> Iterator[list[Connection]]:
+    """The lines to some processes that write."""
+    context = get_context("spawn")
+    with ExitStack() as stack:
+        url = make_url(admin).set(drivername="postgresql+psycopg")
+        engine = create_engine(url, isolation_level="AUTOCOMMIT", poolclass=NullPool)
+        lines = []
+        for writer in range(writers):
+            if not writer or arm != ARMS[0]:
+                name = f"rx_bench_{os.getpid()}_{next(numbers)}"
+                run(engine, f"CREATE DATABASE {name}")
+                stack.callback(run, engine, f"DROP DATABASE {name} WITH (FORCE)")
+            place = engine.url.set(database=name).render_as_string(hide_password=False)
+            ours, theirs = context.Pipe()
+            process = context.Process(target=serve, args=(place, arm == ARMS[2], theirs), daemon=True)
+            process.start()
+            stack.callback(process.join)
+            stack.callback(ours.send, 0)
+            lines.append(ours)
+        for line in lines:
+            line.send(30)
+        for line in lines:
+            line.recv()
+        yield lines
+
+
+def serve(url: str, unlocked: bool, line: Connection) -> None:
+    """Write as many claims as the line says, and say the seconds that each took, until it says 0."""
+    with Memory.open(url) as memory:
+        if unlocked:
             memory.storage.database.__class__ = Unlocked
-        write(memory, 30)
-    return memories
+        while calls := line.recv():
+            line.send(write(memory, calls))
 
 
 def run(engine: Engine, sql: str) -> None:
@@ -90,7 +107,9 @@ def write(memory: Memory, calls: int) -> list[float]:
     """The seconds that each of some transactions took."""
     took = []
     for _ in range(calls):
-        claim = SemanticClaim(subject=f"thing {next(numbers)}", predicate="is", object="here", confidence=0.8)
+        claim = SemanticClaim(
+            subject=f"thing {os.getpid()} {next(numbers)}", predicate="is", object="here", confidence=0.8
+        )
         change = Assert(claim, assertion_of(claim))
         began = time.perf_counter()
         memory.storage.apply([change], cause="benchmark")
@@ -98,17 +117,12 @@ def write(memory: Memory, calls: int) -> list[float]:
     return took
 
 
-def together(memories: list[Memory], calls: int) -> tuple[list[float], float]:
+def together(lines: list[Connection], calls: int) -> tuple[list[float], float]:
     """The seconds of each call, all writers at a time, and those of all."""
-    ready = threading.Barrier(len(memories))
-
-    def work(memory: Memory) -> list[float]:
-        ready.wait()
-        return write(memory, calls)
-
     began = time.perf_counter()
-    with ThreadPoolExecutor(len(memories)) as threads:
-        took = [each for part in threads.map(work, memories) for each in part]
+    for line in lines:
+        line.send(calls)
+    took = [each for line in lines for each in line.recv()]
     return took, time.perf_counter() - began
 
 
@@ -122,11 +136,11 @@ def main() -> None:
     with server(given.url) as admin:
         for writers in WRITERS:
             with ExitStack() as stack:
-                arms = {arm: opened(admin, arm, writers, stack) for arm in ARMS}
+                arms = {arm: stack.enter_context(writing(admin, arm, writers)) for arm in ARMS}
                 took, rates = defaultdict[str, list[float]](list), defaultdict[str, list[float]](list)
                 for _ in range(given.rounds):
-                    for arm, memories in arms.items():
-                        seconds, whole = together(memories, given.calls)
+                    for arm, lines in arms.items():
+                        seconds, whole = together(lines, given.calls)
                         took[arm] += seconds
                         rates[arm].append(len(seconds) / whole)
             bare = statistics.median(took[ARMS[2]])
