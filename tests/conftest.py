@@ -20,7 +20,28 @@ os.environ["RECOLLECTX_EMBEDDER"] = "none"
 
 SERVERS = ("sqlite", "postgresql")
 ONLY = "RECOLLECTX_TEST_DATABASE"
-BOTH = frozenset({"test_memory", "test_migrate"})
+BOTH = frozenset(
+    f"test_{name}"
+    for name in (
+        "attribution",
+        "concurrency",
+        "correcting",
+        "deciding",
+        "doubt",
+        "erase",
+        "graph",
+        "memory",
+        "migrate",
+        "seed_faults",
+        "spellings",
+        "telling",
+        "time",
+        "token_vectors",
+        "traces",
+        "undo",
+        "vectors_in_store",
+    )
+)
 
 DAY = 86_400.0
 START = 1_700_000_000.0
@@ -84,12 +105,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "server" in metafunc.fixturenames:
+    if "dialect" in metafunc.fixturenames:
         only = metafunc.config.getoption("--database")
         both = SERVERS if metafunc.module.__name__ in BOTH else SERVERS[:1]
         servers = (only,) if only else both
         # The name of a test on SQLite alone is that of the test.
-        metafunc.parametrize("server", servers, ids=servers if len(servers) > 1 else [pytest.HIDDEN_PARAM])
+        metafunc.parametrize("dialect", servers, ids=servers if len(servers) > 1 else [pytest.HIDDEN_PARAM])
 
 
 @pytest.fixture(scope="session")
@@ -110,9 +131,9 @@ def postgres() -> postgresql.Server:
 
 
 @pytest.fixture
-def path(server: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path | str]:
+def path(dialect: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path | str]:
     """A fresh database: the path of a file, or the URL of one on PostgreSQL."""
-    if server == "sqlite":
+    if dialect == "sqlite":
         yield Path(shutil.copy(request.getfixturevalue("template"), tmp_path / "memory.db"))
         return
     postgres = request.getfixturevalue("postgres")
@@ -122,9 +143,9 @@ def path(server: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterato
 
 
 @pytest.fixture
-def unmade(server: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path | str]:
+def unmade(dialect: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path | str]:
     """Where there is no database yet, or one without tables."""
-    if server == "sqlite":
+    if dialect == "sqlite":
         yield tmp_path / "new" / "memory.db"
         return
     postgres = request.getfixturevalue("postgres")

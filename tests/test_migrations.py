@@ -58,14 +58,14 @@ def test_the_migrations_make_exactly_the_mapped_tables(path):
     database.close()
 
 
-def test_the_indexes_are_the_mapped_ones_word_for_word(path, tmp_path):
+def test_the_indexes_are_the_mapped_ones_word_for_word(file, tmp_path):
     """compare_metadata does not look at the WHERE of a partial index."""
     mapped = Database.open(tmp_path / "mapped.db")
     with mapped.write() as conn:
         Base.metadata.create_all(conn)
     mapped.close()
     listing = "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL ORDER BY name"
-    assert execute(path, listing) == execute(tmp_path / "mapped.db", listing)
+    assert execute(file, listing) == execute(tmp_path / "mapped.db", listing)
 
 
 def test_head_is_the_last_migration(path):
@@ -76,16 +76,16 @@ def test_head_is_the_last_migration(path):
     database.close()
 
 
-def test_every_migration_can_be_taken_back_and_made_again(path):
-    database = Database.open(path)
+def test_every_migration_can_be_taken_back_and_made_again(file):
+    database = Database.open(file)
     with database.write() as conn:
         command.downgrade(alembic_config(conn), "base")
-    assert execute(path, "SELECT count(*) FROM sqlite_master WHERE name LIKE 'rx\\_%' ESCAPE '\\'") == [
+    assert execute(file, "SELECT count(*) FROM sqlite_master WHERE name LIKE 'rx\\_%' ESCAPE '\\'") == [
         [(0,)]
     ]
     upgrade(database)
     database.close()
-    with Memory.open(path) as memory:
+    with Memory.open(file) as memory:
         assert memory.get(memory.store(fact("sweet")).claim_id).object == "sweet"
 
 
@@ -108,25 +108,25 @@ def test_what_was_said_before_dates_were_kept_has_held_since_its_claim_began(pat
     assert dates == {given: [(1_000,), (1_000,)], told: [(2_000,)], seen: [()]}
 
 
-def test_a_newer_database_is_refused_by_name_and_left_alone(path):
-    with Memory.open(path) as memory:
+def test_a_newer_database_is_refused_by_name_and_left_alone(file):
+    with Memory.open(file) as memory:
         memory.store(fact("sweet"))
-    execute(path, f"UPDATE {VERSION_TABLE} SET version_num = '9999'")
-    execute(path, "PRAGMA wal_checkpoint(TRUNCATE)")
-    before = contents(path)
+    execute(file, f"UPDATE {VERSION_TABLE} SET version_num = '9999'")
+    execute(file, "PRAGMA wal_checkpoint(TRUNCATE)")
+    before = contents(file)
     for _ in range(2):
         with pytest.raises(DatabaseTooNew, match="9999") as caught:
-            Memory.open(path)
+            Memory.open(file)
     assert HEAD in str(caught.value)
-    assert str(path) in str(caught.value)
+    assert str(file) in str(caught.value)
     assert isinstance(caught.value, StorageError)
-    assert contents(path) == before
+    assert contents(file) == before
 
 
-def test_opening_what_is_up_to_date_writes_nothing(path):
-    before = contents(path)
-    MemoryStore(path).close()
-    assert contents(path) == before
+def test_opening_what_is_up_to_date_writes_nothing(file):
+    before = contents(file)
+    MemoryStore(file).close()
+    assert contents(file) == before
 
 
 def test_opening_what_is_up_to_date_does_not_import_alembic(path):
@@ -168,8 +168,8 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(tmp_path):
     assert tables == [[("rx_edges",)]]
 
 
-def test_settings_of_the_engine_are_those_documented(path):
-    database = Database.open(path)
+def test_settings_of_the_engine_are_those_documented(file):
+    database = Database.open(file)
     with database.read() as conn:
         read = {
             name: conn.exec_driver_sql(f"PRAGMA {name}").scalar()

@@ -23,6 +23,7 @@ from recollectx import Memory, MemoryStore
 from recollectx.changes import Assert
 from recollectx.claims import Assertion
 from recollectx.db.converters import model_to_claim
+from recollectx.db.database import SessionLocal, create_tables, reset_engine
 from recollectx.db.engine import Database, resolve_url, shown
 from recollectx.db.migrate import HEAD, VERSION_TABLE, alembic_config, upgrade, version
 from recollectx.db.models import BeliefEdgeModel, ClaimModel, ConfidenceHistoryModel
@@ -302,6 +303,15 @@ class TestTargets:
             with closing(MemoryStore(session)) as store:
                 assert store.get("tea").object == "sweet"
         engine.dispose()
+
+    def test_027s_names_take_a_url(self, postgres):
+        url = postgres.empty()
+        create_tables(url)
+        with SessionLocal(url) as session, closing(MemoryStore(session)) as store:
+            store.put(fact("sweet", id="tea"))
+            assert session.query(ClaimModel).one().object == "sweet"
+        reset_engine()
+        postgres.drop(url)
 
     def test_uncommitted_writes_are_an_error_that_says_so(self, url):
         engine = create_engine(make_url(url))

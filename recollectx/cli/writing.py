@@ -13,6 +13,7 @@ from recollectx.cli.parameters import METADATA, InstantType, whole_id
 from recollectx.cli.render import number, plain, short, told, transaction
 from recollectx.cli.terminal import Command, Failure, Terminal, pass_terminal
 from recollectx.cli.transcripts import STDIN, read_words
+from recollectx.masking import masked
 
 _DONE = {
     Action.ADD: ("added", "green"),
@@ -46,7 +47,7 @@ def init(terminal: Terminal) -> None:
     """Make the memory if there is none, and say where it is."""
     there = terminal.file is not None and terminal.file.exists()
     with terminal.open(create=True):
-        where = str(terminal.file or terminal.target)
+        where = str(terminal.file or masked(terminal.target))
     verb = "is at" if there else "was made at"
     terminal.show({"database": where, "created": not there}, Text(f"The memory {verb} {plain(where)}"))
 

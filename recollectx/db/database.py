@@ -1,4 +1,4 @@
-"""Engines and sessions by path, under 0.2.7's names: for reading with SQLAlchemy, and to hand to MemoryStore.
+"""Engines and sessions by path or URL, under 0.2.7's names: for reading with SQLAlchemy, and to hand to MemoryStore.
 
 Each path has one engine in a process until `reset_engine`; `:memory:` is one connection that create_tables,
 SessionLocal and every MemoryStore over such a session share. The sessions are the caller's own: MemoryStore takes
@@ -73,6 +73,8 @@ def get_engine(db_path: str | os.PathLike[str] | None = None) -> Engine:
 
 def _engine(url: URL) -> Engine:
     # No configuration beyond the time-out: reads of a session then see what MemoryStore wrote a moment ago.
+    if url.get_backend_name() != "sqlite":
+        return create_engine(url)
     if url.database == MEMORY:
         return create_engine(url, connect_args={"check_same_thread": False}, poolclass=StaticPool)
     make_folder(Path(url.database or ""))

@@ -28,8 +28,8 @@ from recollectx.storage.vector.services import embedder_of
 TABLE = "rx_pgvectors"
 EXACT = 5_000
 """Comparing so many takes about as long as the index takes to find the nearest."""
-EF_LEAST, EF_MOST = 40, 1_000
-"""pgvector's own width of a search, and the widest that it allows."""
+EF_LEAST, EF_MOST = 100, 1_000
+"""How widely the index is searched: twice `k`, within these. The most that pgvector allows is 1,000."""
 _TYPED = "recollectx.pgvector"
 _NOT_THERE = frozenset({"58P01", "0A000", "42501", "42704"})  # no such extension, or not for this user
 
