@@ -2,10 +2,10 @@ import random
 
 import pytest
 from behind import content, reading, rows
-from conftest import START, event, fact
+from conftest import START, event, fact, home
 
 from recollectx import Memory
-from recollectx.changes import Assert
+from recollectx.changes import Assert, Reinforce
 from recollectx.claims import Assertion
 from recollectx.errors import InvalidClaim, NotFound
 
@@ -309,3 +309,96 @@ def test_erasing_a_scope_leaves_no_name_of_a_source(path):
         assert traces(path, ["srcseven", "srceight", "srcnine"]) == ["srcnine"]
         assert memory.store(fact("sweet", "srcseven")).tx
         assert memory.retrieve()[0].confidence == 0.8
+
+
+XANADU = "Ana lives in Xanadu"
+
+
+@pytest.mark.parametrize(
+    "quoting",
+    [
+        {"evidence": ("Ana: I live in Braga, I never lived in Xanadu", "a note of mine")},
+        {"evidence": ("no, not XANADU",)},
+        {"metadata": {"before": "Xanadu", "kept": 1}},
+        {"metadata": {"deep": [{XANADU: 2}], "kept": 1}},
+        {"entities": ("Ana", "Xanadu")},
+    ],
+)
+def test_what_a_correction_quotes_goes_with_what_it_corrects(memory, path, quoting):
+    old = memory.store(home("Xanadu", "Ben")).claim_id
+    new = memory.correct(old, home("Braga", "Cara", **quoting), reason="not Xanadu").claim_id
+    said = Assertion("Dora", 0.7, START, span="Braga it is, and Xanadu never was")
+    memory.storage.apply([Reinforce(new, said)], cause="test")
+    memory.update(new, importance=0.9)
+    before = memory.get(new)
+    receipt = memory.erase(old)
+    after = memory.get(new)
+    assert (receipt.ids, receipt.cut) == ((old,), (new,))
+    assert (after.text, after.source, after.status) == ("Ana lives in Braga", "Cara", before.status)
+    assert after.confidence == before.confidence
+    assert after.evidence == tuple(piece for piece in before.evidence if piece == "a note of mine")
+    assert after.entities == tuple(name for name in before.entities if name == "Ana")
+    assert dict(after.metadata) == {key: 1 for key in before.metadata if key == "kept"}
+    memory.close()
+    assert b"xanadu" not in content(path).lower()
+
+
+def test_a_correction_keeps_its_own_words_and_what_they_say(memory):
+    old = memory.store(event("I moved to Xanadu in the spring of last year", "ana")).claim_id
+    own = ("it was in the spring of last year, she says",)
+    said = "I moved to Braga in the spring of last year"
+    new = memory.correct(old, event(said, evidence=("I moved to Xanadu in the spring", *own))).claim_id
+    lie = event("It is a lie that I moved to Xanadu in the spring", evidence=(f"not so: {said}",))
+    memory.correct(new, lie)
+    receipt = memory.erase(old)
+    assert (receipt.ids, receipt.cut, memory.get(new).evidence) == ((old,), (new,), own)
+    assert (memory.get(lie.id).text, memory.get(lie.id).evidence) == (lie.text, lie.evidence)
+
+
+def test_the_words_of_what_was_corrected_are_sought_along_the_whole_chain(memory, path):
+    first = memory.store(home("Xanadu", "Ben")).claim_id
+    second = memory.correct(first, home("Braga", "Cara")).claim_id
+    said = ("neither Xanadu", "nor Braga", "but Porto")
+    third = memory.correct(second, home("Porto", "Dora", evidence=said)).claim_id
+    assert memory.erase(first).cut == (third,)
+    assert memory.get(third).evidence == said[1:]
+    assert memory.erase(second).cut == (third,)
+    assert memory.get(third).evidence == said[2:]
+    assert memory.erase(third).ids == (third,)
+    assert traces(path, ["Xanadu", "Braga", "Porto"]) == []
+
+
+def test_the_chain_holds_where_a_link_of_it_was_erased_or_taken_back(memory):
+    ids = [str(memory.store(home("Xanadu", "Ben")).claim_id)]
+    for place in ("Braga", "Porto", "Faro"):
+        ids.append(str(memory.correct(ids[-1], home(place, "Cara", evidence=("never Xanadu",))).claim_id))
+    memory.restore(ids[2])
+    memory.erase(ids[1])
+    assert set(memory.erase(ids[0]).cut) == set(ids[2:])
+    assert [memory.get(each).evidence for each in ids[2:]] == [(), ()]
+
+
+def test_what_derives_from_a_correction_may_say_what_that_one_says(memory):
+    old = memory.store(event("the zebra is in room twelve", "ana")).claim_id
+    new = memory.correct(old, event("the lion is in room seven again", "ben")).claim_id
+    kept = memory.derive(event("Beware: the lion is in room seven again"), [new]).claim_id
+    told = memory.derive(event("First they said the zebra is in room twelve"), [new]).claim_id
+    assert set(memory.erase(old).ids) == {old, told}
+    assert memory.get(kept) is not None
+
+
+def test_what_derives_from_a_claim_goes_also_if_it_corrects_it(memory):
+    old = memory.store(event(QUOTE, "ana")).claim_id
+    made = memory.derive(event(f"It is not so that {QUOTE}"), [old]).claim_id
+    memory.relate(made, old, "corrects")
+    assert set(memory.erase(old).ids) == {old, made}
+
+
+def test_another_reader_no_longer_finds_a_claim_by_what_it_quoted(memory, path):
+    old = memory.store(home("Xanadu", "Ben")).claim_id
+    new = memory.correct(old, home("Braga", "Cara", metadata={"before": "Xanadu"})).claim_id
+    with Memory.open(path) as other:
+        assert [claim.id for claim in other.retrieve(metadata={"before": "Xanadu"})] == [new]
+        memory.erase(old)
+        assert other.retrieve(metadata={"before": "Xanadu"}) == []
+        assert other.recall("Braga", metadata={"before": "Xanadu"}).hits == ()

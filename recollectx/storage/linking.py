@@ -84,16 +84,20 @@ class Linking(Settling):
                     self._link(ch.Link(edge))
 
     def _bridge(self, pk: int) -> None:
-        """What a claim superseded is superseded by what took its own place, once the claim itself is gone."""
-        below = [edge for edge in self.reader.edges_out([pk]) if edge.relation == Relation.SUPERSEDES]
+        """What a claim took the place of is superseded, or corrected, by what took its own, once it is gone itself."""
+        taking = (Relation.SUPERSEDES, Relation.CORRECTS)
+        below = [edge for edge in self.reader.edges_out([pk]) if edge.relation in taking]
         for edge in below:
-            self._freed.add(edge.dst)
-            self._bereft[edge.dst] |= contradicting(self.reader, [pk]) | self._bereft[pk]
-        above = [edge for edge in self.reader.edges_in([pk]) if edge.relation == Relation.SUPERSEDES]
+            if edge.relation == Relation.SUPERSEDES:
+                self._freed.add(edge.dst)
+                self._bereft[edge.dst] |= contradicting(self.reader, [pk]) | self._bereft[pk]
+        above = [edge for edge in self.reader.edges_in([pk]) if edge.relation in taking]
         ids = self.reader.identities([edge.dst for edge in below] + [edge.src for edge in above])
         for over in above:
             for under in below:
-                if over.src != under.dst and not self._standing(over.src, under.dst, over.relation, False):
+                if over.relation != under.relation or over.src == under.dst:
+                    continue
+                if not self._standing(over.src, under.dst, over.relation, False):
                     at = None if over.at is None else from_micros(over.at)
                     self._link(ch.Link(Edge(ids[over.src].id, ids[under.dst].id, over.relation), at))
 

@@ -59,11 +59,11 @@ class _Wording:
         alone = len(words) >= SENTENCE or any(map(_is_code, row.object.split()))
         return cls(stems(row.subject), _joined(words), stems(whole), alone, frozenset(runs))
 
-    def found_in(self, held: str) -> set[str]:
-        """Those of its words that identify it in a text of these stems."""
+    def found_in(self, held: str, about: str) -> set[str]:
+        """Those of its words that identify it in a text of these stems that stands with a claim of those."""
         if self.whole and (self.whole == held or (self.whole.count(" ") > SENTENCE and self.whole in held)):
             return {self.whole}
-        beside = self.alone or (self.subject and self.subject in held)
+        beside = self.alone or (self.subject and (self.subject in held or self.subject in about))
         return {self.object} if self.object and beside and self.object in held else set()
 
 
@@ -73,11 +73,14 @@ class Quoted:
     def __init__(self, rows: Iterable[Any]) -> None:
         self._wordings = [_Wording.of(row) for row in rows]
 
-    def found_in(self, text: str | None, *, fragments: bool = False) -> set[str]:
-        """The words that stand in `text` and tell of one of the claims, in stems. fragments: also parts of them."""
+    def found_in(self, text: str | None, *, fragments: bool = False, about: str = "") -> set[str]:
+        """The words that stand in `text` and tell of one of the claims, in stems. fragments: also parts of them.
+
+        about: stems of which a subject in them counts as beside the text.
+        """
         words = tokens(text or "")
         held = _joined(words)
-        found = set().union(*(wording.found_in(held) for wording in self._wordings))
+        found = set().union(*(wording.found_in(held, about) for wording in self._wordings))
         if fragments:
             found |= _runs(words) & set().union(*(wording.runs for wording in self._wordings))
         return found

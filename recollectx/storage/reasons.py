@@ -7,30 +7,26 @@ import json
 
 from sqlalchemy import Connection, select, update
 
-from recollectx.db.tables import ClaimRow, EdgeRow, RevisionRow
+from recollectx.db.tables import EdgeRow, RevisionRow
 from recollectx.edges import Relation
 
 REASON = "correction_reason"
 """The name of the reason in the metadata of the claim that corrects."""
 
 
-def drop_reasons(conn: Connection, pk: int) -> list[tuple[int, str]]:
-    """Delete why claim `pk` was corrected, before it is erased; returns the claims that said so, with scopes."""
-    corrections = (
-        select(RevisionRow.pk, RevisionRow.claim, RevisionRow.meta, ClaimRow.scope)
-        .join(ClaimRow, ClaimRow.pk == RevisionRow.claim)
-        .where(
-            RevisionRow.meta.is_not(None),
-            RevisionRow.claim.in_(
-                select(EdgeRow.src).where(EdgeRow.dst == pk, EdgeRow.relation == Relation.CORRECTS)
-            ),
-        )
+def drop_reasons(conn: Connection, pk: int) -> set[int]:
+    """Delete why claim `pk` was corrected, before it is erased; returns the claims that said so."""
+    corrections = select(RevisionRow.pk, RevisionRow.claim, RevisionRow.meta).where(
+        RevisionRow.meta.is_not(None),
+        RevisionRow.claim.in_(
+            select(EdgeRow.src).where(EdgeRow.dst == pk, EdgeRow.relation == Relation.CORRECTS)
+        ),
     )
-    found = {}
+    found = set()
     for row in conn.execute(corrections).all():
         kept = json.loads(row.meta)
         if kept.pop(REASON, None) is not None:
             meta = json.dumps(kept, ensure_ascii=False) if kept else None
             conn.execute(update(RevisionRow).where(RevisionRow.pk == row.pk).values(meta=meta))
-            found[row.claim] = row.scope
-    return list(found.items())
+            found.add(row.claim)
+    return found

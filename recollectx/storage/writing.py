@@ -38,7 +38,7 @@ from recollectx.errors import InvalidClaim, NotFound
 from recollectx.instants import to_micros
 from recollectx.propagation import Belief, LogOdds
 from recollectx.storage.claim_rows import micros
-from recollectx.storage.erasing import erase_rows, erase_trust, unembed_next, unquote
+from recollectx.storage.erasing import erase_rows, erase_trust, unembed_next
 from recollectx.storage.reading import MODEL, RULE
 from recollectx.storage.reasons import drop_reasons
 from recollectx.storage.rows import table_of
@@ -47,6 +47,7 @@ from recollectx.storage.token_rows import put_tokens
 from recollectx.storage.tracing import insert_trace, traced_erasure, untrace
 from recollectx.storage.transactions import KIND, confirmed, scopes_of
 from recollectx.storage.undoing import Turn, turns
+from recollectx.storage.unquoting import unquote
 
 __all__ = ["MODEL", "Writer"]
 
@@ -255,10 +256,13 @@ class Writer(Ruling):
         self.flush()
         for other, scope in unembed_next(self.conn, pk):
             self.log("embed", scope, other)
-        for other, scope in drop_reasons(self.conn, pk):
-            self.log("unquote", scope, other)
+        reasons = drop_reasons(self.conn, pk)
         cut = unquote(self.conn, pk)
         self.cut |= set(cut.touched)
+        for other, each in sorted(
+            self.reader.identities(reasons | set(cut.touched).difference(cut.bare)).items()
+        ):
+            self.log("unquote", each.scope, other)
         rows, answers = traced_erasure(self.conn, pk, self.seq)
         self.erased_answers += answers
         self.erased_rows += rows + erase_rows(self.conn, pk, self.seq)
