@@ -104,6 +104,10 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ[ONLY] = config.getoption("--database") or ""
 
 
+def pytest_sessionfinish() -> None:
+    postgresql.stop()
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "dialect" in metafunc.fixturenames:
         only = metafunc.config.getoption("--database")

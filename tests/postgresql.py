@@ -3,7 +3,6 @@
 Nothing on it outlives the run, so it need not wait for the disk.
 """
 
-import atexit
 import itertools
 import tempfile
 import warnings
@@ -73,8 +72,12 @@ class Server:
 def server() -> Server | str:
     """The server of this process, or why there is none."""
     try:
-        started = Server()
+        return Server()
     except (ImportError, OSError, RuntimeError, SubprocessError) as error:
         return f"no PostgreSQL server could be started: {type(error).__name__}: {error}"
-    atexit.register(started.stop)
-    return started
+
+
+def stop() -> None:
+    """Stop the server if this process started one."""
+    if server.cache_info().currsize and isinstance(started := server(), Server):
+        started.stop()
