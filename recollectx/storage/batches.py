@@ -40,6 +40,12 @@ _SINCE = (
     )
     .distinct()
 )
+_MODEL = select(func.max(ChangeRow.n).label("n")).where(
+    ChangeRow.n > bindparam("after"),
+    ChangeRow.scope.is_(None),
+    ChangeRow.kind == "configure",
+    ChangeRow.detail == MODEL,
+)
 _LAST = select(func.max(ChangeRow.n).label("n"))
 _NOW = (
     select(ClaimRow.pk, ClaimRow.id, ClaimRow.scope, VectorRow.vector)
@@ -69,14 +75,13 @@ class Batch:
 
 def after(conn: Connection, at: int, dimension: int) -> Batch:
     """What comes after change `at`. dimension: of the vectors that the index takes."""
+    model = fetch(conn, _MODEL, {"after": at})[0].n
+    if model is not None:
+        # Another model from there on: what the index holds, and what came before, means nothing any more.
+        return Batch(int(model), anew=True)
     rows = fetch(conn, _NEXT, {"after": at, "most": BATCH})
     if not rows:
         return Batch(max(at, last(conn)), empty=True)
-    models = [place for place, row in enumerate(rows) if row.claim is None]
-    if models and models[0] == 0:
-        # Another model from here on: what the index holds means nothing any more.
-        return Batch(rows[0].n, anew=True)
-    rows = rows[: models[0]] if models else rows
     return as_now(Reader(conn), [row.claim for row in rows], dimension, last=rows[-1].n)
 
 

@@ -9,17 +9,18 @@ An index that lives in the claims' own database is written in the transaction of
 """
 
 import logging
+import math
 import os
 import threading
 import time
 import uuid
 from collections.abc import Collection, Iterator
-from contextlib import suppress
 
 import numpy as np
 from sqlalchemy import Connection
 
 from recollectx.changes import Change, Configure
+from recollectx.claims import MAX_NAME
 from recollectx.db.engine import Database
 from recollectx.embeddings.base import Vectors
 from recollectx.errors import (
@@ -41,11 +42,14 @@ TOGETHER = 2_000
 LINGER, AT_CLOSING = 0.02, 5.0
 SHOWING = 60.0
 """Seconds for which an index may not show what it took, before that is taken for granted."""
+POLL = 5.0
+"""Seconds after which a thread that has nothing to do looks whether another process left something."""
 FAR = 5_000
 """How many changes that matter to no index are passed over before the place is written down again."""
-OWNER = "recollectx: whose index this is"
-"""The scope of one id: that of the memory that feeds the index."""
+OWNER = "recollectx: whose index this is".ljust(MAX_NAME + 1, ".")
+"""The scope of one id, that of the memory that feeds the index; longer than a scope of claims can be."""
 MEMORY_ID = "memory"
+FAULTS = (BackendError, DimensionError, InvalidClaim, InvalidSetting)
 log = logging.getLogger("recollectx")
 
 
@@ -58,16 +62,17 @@ class Feed:
         self._database = database
         self._apply = apply
         self._place = Place(database, self.name, uuid.uuid4().hex)
-        self._at = self._shown = 0
-        self._seen = 0
+        self._at = self._shown = self._from = 0
+        self._seen = (0, 0)
         self._sending = threading.RLock()
         self._wake = threading.Event()
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
         self._pid = os.getpid()
         self._retry_at = 0.0
-        self._owned = False
+        self._starting = threading.Lock()
         self._waits = True
+        self._doubtful, self._looked_at = backend.placement == "remote", -math.inf
         self._stopped = False
 
     # Where it stands
@@ -102,7 +107,7 @@ class Feed:
                     self._send(batch)
                     at = batch.last
                 self._place.keep(conn, batch.last)
-        except BackendError as error:
+        except FAULTS as error:
             trial.rollback()
             log.warning("the vector index is behind: %s", error)
             self.wake()
@@ -116,12 +121,13 @@ class Feed:
         if self._pid != os.getpid():
             self._thread, self._pid = None, os.getpid()
             self._sending, self._wake, self._closing = threading.RLock(), threading.Event(), threading.Event()
-            self._place.holder, self._owned = uuid.uuid4().hex, False
+            self._starting, self._place.holder = threading.Lock(), uuid.uuid4().hex
         self._waits = True
         self._wake.set()
-        if self._thread is None or not self._thread.is_alive():
-            self._thread = threading.Thread(target=self._run, name=f"feed {self.name}", daemon=True)
-            self._thread.start()
+        with self._starting:
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._run, name=f"feed {self.name}", daemon=True)
+                self._thread.start()
 
     def begin(self) -> None:
         """Have sent what an earlier process left, the first time that this one asks."""
@@ -132,15 +138,20 @@ class Feed:
         """Wait until the index has and shows what is written now; False if it does not within `timeout` seconds."""
         until = time.monotonic() + timeout
         self._retry_at = 0.0
+        if self.backend.placement == "remote" and time.monotonic() - self._looked_at > 1:
+            self._doubtful = True
         self.wake()
-        while self.lag().changes:
+        while self._doubtful or self.lag().changes:
             if time.monotonic() >= until:
                 return False
             time.sleep(min(LINGER, max(0.0, until - time.monotonic())))
         return self.backend.settle(max(0.0, until - time.monotonic()))
 
     def close(self) -> None:
-        """Send what waits if the index takes it at once, and stop."""
+        """Send what waits if the index takes it at once, and stop.
+
+        What is under way in an index that is slow goes on in its thread; whoever takes over after its lease sends it again.
+        """
         thread = self._thread
         if thread is None or not thread.is_alive() or self._pid != os.getpid():
             return
@@ -148,8 +159,6 @@ class Feed:
         self._wake.set()
         thread.join(AT_CLOSING)
         self._stopped = True
-        with suppress(RecollectxError):
-            self._place.let_go()
 
     def _run(self) -> None:
         while not self._stopped:
@@ -168,34 +177,32 @@ class Feed:
                 return
 
     def _pause(self) -> float | None:
-        return max(0.0, self._retry_at - time.time()) if self._waits else None
+        return max(0.0, self._retry_at - time.time()) if self._waits else POLL
 
     def catch_up(self) -> bool:
         """Send what waits; False if another process does, or the index failed."""
         with self._sending:
-            if not self._anything():
+            if not self._anything() and not self._doubtful:
                 self._waits = False
                 return True
-            if self.backend.placement == "database":
-                return self._caught_up_inside()
             if not self._take_lease():
                 self._retry_at = time.time() + 0.2
                 return False
             try:
+                if self.backend.placement == "database":
+                    return self._caught_up_inside()
                 self._own()
                 done = self._all_sent()
-            except (BackendError, DimensionError, InvalidClaim, InvalidSetting) as error:
+            except FAULTS as error:
                 log.warning("the vector index %s is behind: %s", self.name, error)
-                self._retry_at = self._place.failed(self._shown, error)
+                self._retry_at = self._place.failed(self._shown, error, since=self._from)
                 return False
-            if done:
-                self._retry_at = 0.0
-                self._place.keep_at(self._shown)
-            return done
+            self._retry_at, self._doubtful, self._looked_at = 0.0, False, time.monotonic()
+            return self._place.keep_at(self._shown, since=self._from) and done
 
     def _all_sent(self) -> bool:
-        """Send batch after batch until nothing waits and all of it shows; False if another process took the lease
-        meanwhile.
+        """Send batch after batch until nothing waits and all of it shows; False if it was not this process's turn to the
+        end.
 
         The place is where questions begin to trust the index: it moves on to what can be read there.
         """
@@ -211,7 +218,7 @@ class Feed:
             if time.monotonic() > renew_at:
                 if self.backend.settle(0):
                     self._shown = self._at
-                if not self._renew_lease():
+                if not self._place.renew(self._shown):
                     return False
                 renew_at = time.monotonic() + LEASE / 3
         return False
@@ -220,7 +227,7 @@ class Feed:
         """Wait until the index shows what was sent, as long as that may take; False if the lease was lost."""
         until = time.monotonic() + SHOWING
         while not (shown := self.backend.settle(LEASE / 4)) and time.monotonic() < until:
-            if self._closing.is_set() or not self._renew_lease():
+            if self._closing.is_set() or not self._place.renew(self._shown):
                 return False
         if not shown:
             log.warning("the vector index %s does not show yet what it took", self.name)
@@ -240,27 +247,27 @@ class Feed:
     def _anything(self) -> bool:
         with self._database.read() as conn:
             place = self.place(conn)
-            at = max(place, self._seen)
+            known, seen = self._seen
+            # Another process may have moved the place back.
+            at = seen if place == known else place
             if is_waited_for(conn, at):
                 return True
-            self._seen = max(at, last(conn))
-        if self._seen - place > FAR:
-            self._place.skip(self._seen)
+            # What moves no vector need not be looked at again.
+            self._seen = place, max(at, last(conn))
+        if self._seen[1] - place > FAR:
+            self._place.skip(place, self._seen[1])
         return False
 
     def _take_lease(self) -> bool:
-        at = self._place.take(self._shown)
+        at = self._place.take()
         if at is not None:
-            self._at = self._shown = at
+            self._at = self._shown = self._from = at
         return at is not None
-
-    def _renew_lease(self) -> bool:
-        return self._place.take(self._shown) == self._shown
 
     def _send(self, batch: Batch) -> None:
         if batch.anew:
             self.backend.clear()
-            self._owned = False
+            self.backend.settle(LEASE)
             self._own()
         for scope, ids in batch.gone.items():
             self.backend.delete_ids(scope, ids)
@@ -268,8 +275,8 @@ class Feed:
             self.backend.upsert_vectors(scope, list(there), np.stack(list(there.values())))
 
     def _own(self) -> None:
-        """See that the index is this memory's, or nobody's yet."""
-        if self._owned or self.backend.placement == "database":
+        """See that the index is this memory's, or nobody's yet; one that lost everything is fed from the beginning."""
+        if self.backend.placement == "database":
             return
         own, known = self._memory_id(), self.backend.ids(OWNER)
         if any(each != own for each in known):
@@ -278,10 +285,16 @@ class Feed:
                 "or run `recollectx reindex --take-over` to empty it and take it over"
             )
         if not known:
+            if self.backend.count():
+                raise InvalidSetting(
+                    f"the index {self.name} holds vectors that no memory is known to have fed it; give an empty one, "
+                    "or run `recollectx reindex --take-over` to empty it and take it over"
+                )
+            self._at = self._shown = self._from = 0
+            self._place.renew(0)
             mark = np.zeros((1, self.backend.dimension), np.float32)
             mark[0, 0] = 1
             self.backend.upsert_vectors(OWNER, [own], mark)
-        self._owned = True
 
     def _memory_id(self) -> str:
         """What tells this memory from others."""
@@ -320,8 +333,9 @@ class Feed:
             else:
                 self._wait_for_lease()
                 self.backend.clear()
-                self._place.keep_at(0)
-            self._owned, self._seen, self._at, self._shown = False, 0, 0, 0
+                self.backend.settle(LEASE)
+                self._place.keep_at(0, since=0)
+            self._seen, self._at, self._shown = (0, 0), 0, 0
             self._waits = True
 
     def wanted(self, reader: Reader, scope: str, ids: Collection[str]) -> dict[str, Vectors]:
@@ -345,7 +359,7 @@ class Feed:
                 batch = self._mending(conn, scope, ids)
             self._send(batch)
             if self.backend.placement == "remote":
-                self._place.keep_at(self._shown)
+                self._place.keep_at(self._shown, since=self._from)
 
     def _mending(self, conn: Connection, scope: str, ids: Collection[str]) -> Batch:
         there = self.wanted(Reader(conn), scope, ids)

@@ -1,10 +1,10 @@
-"""Asking an index outside the process for what is near, checked against the database and completed from it.
+"""Asking an index outside the process for what is near in a large scope.
 
-The index is asked before any lock or snapshot is taken, as its answer may take long. What it returns counts only for
-claims that the database holds now; the vectors of what it was not yet fed, or may hold wrongly, come from the database.
-Of a scope with more than ASKED claims the index names the nearest; the vectors of the claims that fit by words, and of
-those that a filter leaves when too few of the nearest pass it, are read from the database, and mean and spread of the
-rest are those of a sample.
+A scope of up to NEAR_AT_HAND claims is compared vector by vector in the process, as without an index. In a larger one the
+index names ASKED claims, and the database gives the vectors: of those, of what fits by words, of what the index was not
+fed yet, and of what a filter leaves when too few of the nearest pass it. So an index that is late or wrong can miss a claim,
+and no score is of its making. Mean and spread of the rest are those of a sample. It is asked before any lock or snapshot
+is taken, as its answer may take long.
 """
 
 import logging
@@ -18,15 +18,16 @@ from sqlalchemy import bindparam, select
 from recollectx.db.engine import Database
 from recollectx.db.tables import RevisionRow, VectorRow
 from recollectx.embeddings.base import Vectors
-from recollectx.errors import BackendError
 from recollectx.query import Query
 from recollectx.ranking import Cosines, ScopeIndex
 from recollectx.relevance import spread_of
 from recollectx.storage.batches import unpacked
-from recollectx.storage.feeding import Feed
+from recollectx.storage.feeding import FAULTS, Feed
 from recollectx.storage.reading import Reader
 from recollectx.storage.vector.checking import unit_rows
 
+NEAR_AT_HAND = 1_000
+"""Up to so many claims a scope, comparing all takes less time than asking somebody else."""
 ASKED = 1_000
 BY_WORDS = 300
 SAMPLE = 1_000
@@ -43,13 +44,9 @@ _VECTORS = (
 
 @dataclass(frozen=True, slots=True)
 class Nearest:
-    """What the index answered.
+    """What the index answered: ids, none if it failed.  since: the change up to which it was fed before it was asked."""
 
-    scores: by id; None if it failed.  whole: it has no others in the scope.  since: the change up to which it was fed
-    before it was asked."""
-
-    scores: dict[str, float] | None
-    whole: bool
+    ids: tuple[str, ...]
     since: int
 
 
@@ -71,28 +68,30 @@ class Outside:
         self._feed = feed
         self._backend = feed.backend
 
-    def ask(self, scope: str, vector: Vectors, most: int = ASKED) -> Nearest:
-        """The nearest of a scope, as the index has them."""
+    def begin(self) -> None:
+        """Have the index fed with what an earlier process left."""
         self._feed.begin()
+
+    def ask(self, scope: str, vector: Vectors) -> Nearest:
+        """The nearest of a scope, as the index has them."""
         with self._database.read() as conn:
             since = self._feed.place(conn)
             if self._backend.placement == "database":
                 with self._backend.joined(conn):
-                    return self._asked(scope, vector, most, since)
-        return self._asked(scope, vector, most, since)
+                    return self._asked(scope, vector, since)
+        return self._asked(scope, vector, since)
 
-    def _asked(self, scope: str, vector: Vectors, most: int, since: int) -> Nearest:
-        most = min(most, self._backend.most or most)
+    def _asked(self, scope: str, vector: Vectors, since: int) -> Nearest:
         try:
-            found = self._backend.search_vector(scope, vector, most)
-        except BackendError as error:
-            log.warning("what is near is looked up in the database: %s", error)
-            return Nearest(None, False, since)
-        return Nearest({each.id: each.score for each in found}, len(found) < most, since)
+            found = self._backend.search_vector(scope, vector, min(ASKED, self._backend.most or ASKED))
+        except FAULTS as error:
+            log.warning("what is near is looked up in the database alone: %s", error)
+            return Nearest((), since)
+        return Nearest(tuple(each.id for each in found), since)
 
     def cosines(
         self,
-        nearest: Nearest,
+        nearest: Nearest | None,
         known: Known,
         reader: Reader,
         scope: str,
@@ -101,24 +100,19 @@ class Outside:
         query: Query,
         now: float,
     ) -> Cosines:
-        """The cosines that count for a question, of the claims as `reader` sees them."""
-        unsure = set(self._feed.since(reader, scope, nearest.since))
-        scores = {
-            pk: score
-            for id, score in (nearest.scores or {}).items()
-            if (pk := known.keys.get(id)) is not None and pk not in unsure
-        }
-        if nearest.whole and len(unsure) <= READ:
-            return Cosines(scores | _exact(reader, unsure, vector))
-        if len(known.index) <= ASKED:
-            return Cosines(scores | _exact(reader, known.keys.values() - scores.keys(), vector))
-        missing = set(known.index.by_words(query.text or "", query.weights, BY_WORDS)) | unsure
-        allowed = known.index.allowed(query, now)
-        near = np.fromiter(scores, np.int64, len(scores))
+        """The cosines of the claims that may count for a question, as `reader` sees them. nearest: None where the index
+        was not asked."""
+        index, keys = known.index, known.keys
+        named = {keys[id] for id in (nearest.ids if nearest else ()) if id in keys}
+        since = self._feed.place(reader.conn) if nearest is None else nearest.since
+        chosen = named.union(
+            self._feed.since(reader, scope, since), index.by_words(query.text or "", query.weights, BY_WORDS)
+        )
+        allowed = index.allowed(query, now)
         wanted = query.offset + (query.k or ASKED)
-        if np.isin(near, allowed).sum() < min(wanted, allowed.size):
-            missing.update(allowed.tolist())
-        scores |= _exact(reader, _first(missing - scores.keys(), READ), vector)
+        if np.isin(np.fromiter(named, np.int64, len(named)), allowed).sum() < min(wanted, allowed.size):
+            chosen.update(allowed.tolist())
+        scores = _exact(reader, _first(chosen, READ), vector)
         sample = self._sample(known, reader)
         if not len(sample):
             return Cosines(scores)

@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, insert, select, update
+from sqlalchemy import Connection, and_, bindparam, func, insert, select, update
 
 from recollectx.db.engine import Database
 from recollectx.db.statements import fetch
@@ -63,53 +63,83 @@ class Place:
         retry_at = None if row.next_at is None else row.next_at / 1e6
         return Lag(behind, row.attempts, row.error or "", retry_at)
 
-    def take(self, at: int) -> int | None:
-        """Become the process that sends, for the next LEASE seconds; None if another one is. at: how far it came while it
-        was. The place to go on from."""
-        now = int(time.time() * 1e6)
+    def take(self) -> int | None:
+        """Become the process that sends, for the next LEASE seconds: the place to go on from. None if another one is."""
         with self._database.write() as conn:
-            row = self._row(conn)
+            row, now = self._row(conn), _now(conn)
             if row is not None and row.holder not in (None, self.holder) and (row.until or 0) > now:
                 return None
-            if row is None or row.holder != self.holder:
-                at = 0 if row is None else row.n
+            at = 0 if row is None else int(row.n)
             self.keep(conn, at, holder=self.holder, until=now + int(LEASE * 1e6))
         return at
 
-    def keep_at(self, at: int) -> None:
-        """Remember how far the index came, and let others send."""
+    def renew(self, at: int) -> bool:
+        """Remember how far the index came, and stay the process that sends; False if it is no more."""
         with self._database.write() as conn:
-            self.keep(conn, at)
+            return self._kept(conn, at, holder=self.holder, until=_now(conn) + int(LEASE * 1e6))
 
-    def let_go(self) -> None:
-        """Let others send, if it was this process that did."""
+    def keep_at(self, at: int, *, since: int) -> bool:
+        """Remember how far the index came, and let others send; False if another one does already.
+
+        since: where this process began. What it sent may then have come after something newer of the other, so it is
+        sent from there on again.
+        """
         with self._database.write() as conn:
-            held = and_(DeliveryRow.name == self.name, DeliveryRow.holder == self.holder)
-            conn.execute(update(DeliveryRow).where(held).values(holder=None, until=None))
+            kept = self._kept(conn, at)
+            if not kept:
+                self._back_to(conn, since)
+            return kept
 
-    def skip(self, at: int) -> None:
-        """Move on over changes that no index cares for, unless somebody sends."""
-        with self._database.write() as conn:
-            free = and_(DeliveryRow.name == self.name, DeliveryRow.holder.is_(None), DeliveryRow.n < at)
-            conn.execute(update(DeliveryRow).where(free).values(n=at))
+    def failed(self, at: int, error: Exception, *, since: int) -> float:
+        """Remember a fault, and let others send; when to try again, in seconds since 1970 UTC.
 
-    def failed(self, at: int, error: Exception) -> float:
-        """Remember a fault, and let others send; when to try again, in seconds since 1970 UTC."""
+        since: where this process began: if another one sends by now, it sends from there on again.
+        """
         with self._database.write() as conn:
             row = self._row(conn)
             attempts = 1 if row is None else row.attempts + 1
-            retry_at = time.time() + min(LONGEST, FIRST_PAUSE * 2.0 ** min(attempts, 12))
-            told = {"attempts": attempts, "error": str(error)[:500], "next_at": int(retry_at * 1e6)}
-            self.keep(conn, at, **told)
-        return retry_at
+            pause = min(LONGEST, FIRST_PAUSE * 2.0 ** min(attempts, 12))
+            told = {"attempts": attempts, "error": str(error)[:500], "next_at": _now(conn) + int(pause * 1e6)}
+            if not self._kept(conn, at, **told):
+                self._back_to(conn, since)
+        return time.time() + pause
+
+    def _back_to(self, conn: Connection, at: int) -> None:
+        """Have sent again, by whoever sends, what came after change `at`."""
+        there = and_(DeliveryRow.name == self.name, DeliveryRow.n > at)
+        conn.execute(update(DeliveryRow).where(there).values(n=at))
+
+    def skip(self, read: int, at: int) -> None:
+        """Move on from the place that was read over changes that no index cares for, unless somebody sends."""
+        with self._database.write() as conn:
+            free = and_(DeliveryRow.name == self.name, DeliveryRow.holder.is_(None), DeliveryRow.n == read)
+            conn.execute(update(DeliveryRow).where(free).values(n=at))
 
     def keep(self, conn: Connection, n: int, **more: Any) -> None:
-        """Write the place within a transaction."""
-        row = {"n": n, "attempts": 0, "next_at": None, "error": None, "holder": None, "until": None, **more}
-        changed = conn.execute(update(DeliveryRow).where(DeliveryRow.name == self.name).values(**row))
+        """Write the place within a transaction, whoever sends."""
+        changed = conn.execute(
+            update(DeliveryRow).where(DeliveryRow.name == self.name).values(**_row_of(n, more))
+        )
         if not changed.rowcount:
-            conn.execute(insert(DeliveryRow).values(name=self.name, **row))
+            conn.execute(insert(DeliveryRow).values(name=self.name, **_row_of(n, more)))
+
+    def _kept(self, conn: Connection, n: int, **more: Any) -> bool:
+        """Write the place if it is this process that sends."""
+        own = and_(DeliveryRow.name == self.name, DeliveryRow.holder == self.holder)
+        return bool(conn.execute(update(DeliveryRow).where(own).values(**_row_of(n, more))).rowcount)
 
     def _row(self, conn: Connection) -> Any:
         rows = fetch(conn, _PLACE, {"name": self.name})
         return rows[0] if rows else None
+
+
+def _row_of(n: int, more: dict[str, Any]) -> dict[str, Any]:
+    return {"n": n, "attempts": 0, "next_at": None, "error": None, "holder": None, "until": None, **more}
+
+
+def _now(conn: Connection) -> int:
+    """Microseconds since 1970 UTC by the clock that all processes share: the server's, or the machine's."""
+    if conn.dialect.name == "postgresql":
+        seconds = conn.execute(select(func.extract("epoch", func.clock_timestamp()))).scalar()
+        return int(float(seconds or 0) * 1e6)
+    return int(time.time() * 1e6)

@@ -30,7 +30,7 @@ from recollectx.ranking import Cosines, Ranked, Row, ScopeIndex
 from recollectx.storage.delivery import Delivery
 from recollectx.storage.embedding import Embedding
 from recollectx.storage.feeding import Feed
-from recollectx.storage.outside import Known, Outside
+from recollectx.storage.outside import NEAR_AT_HAND, Known, Nearest, Outside
 from recollectx.storage.past import seq_at
 from recollectx.storage.reading import Reader, chunks
 from recollectx.storage.token_vectors import Asked, TokenVectors
@@ -187,12 +187,13 @@ class _Held:
 
     With an index outside (`backend`), that one has the vectors; after a fault of it `fed` is False, and it is filled
     anew at the next question.  outside: there is one, of vectors or of texts, and `keys` says which claims its ids mean.
-    bare: it is fed by others, and no vector is kept here.
+    fed: the index outside is fed from the log; then a large scope keeps no vectors here, and is `bare`.
     """
 
-    def __init__(self, backend: VectorBackend | None, *, outside: bool, bare: bool = False) -> None:
+    def __init__(self, backend: VectorBackend | None, *, outside: bool, fed: bool = False) -> None:
         self._outside = outside
-        self._bare = bare
+        self._fed_elsewhere = fed
+        self.bare = False
         self.index = ScopeIndex()
         self.at: int | None = None
         self.keys: dict[str, int] = {}
@@ -204,7 +205,8 @@ class _Held:
     def catch_up(self, reader: Reader, scope: str) -> None:
         last = reader.conn.execute(_LAST_CHANGE).scalar() or 0
         another = self.at is not None and last > self.at and self._another_model(reader)
-        if another or (self._backend is not None and not self.fed):
+        grown = self._fed_elsewhere and not self.bare and len(self.index) > 2 * NEAR_AT_HAND
+        if another or grown or (self._backend is not None and not self.fed):
             # None of the vectors held here means anything any more.
             self.index, self.at, self.keys = ScopeIndex(), None, {}
             self.known = Known(self.index, self.keys)
@@ -224,7 +226,9 @@ class _Held:
 
     def _build(self, reader: Reader, scope: str) -> None:
         """Read the whole scope, a batch at a time."""
-        self.index.reserve(reader.rows(_HOW_MANY, scope=scope)[0][0])
+        size = reader.rows(_HOW_MANY, scope=scope)[0][0]
+        self.bare = self._fed_elsewhere and size > NEAR_AT_HAND
+        self.index.reserve(size)
         batches: list[_Batch] = []
         after: int | None = -1
         while after is not None:
@@ -241,7 +245,7 @@ class _Held:
     def _put(self, batch: _Batch) -> None:
         if not len(batch):
             return
-        if self._backend is None and not self._bare:
+        if self._backend is None and not self.bare:
             self.index.fill(batch.fields, batch.embedded, batch.vectors)
         else:
             self.index.fill(batch.fields)
@@ -319,12 +323,10 @@ class Retriever:
         found: list[tuple[Hit, int]] = []
         for scope in scopes:
             # Asked before the scope is locked and a snapshot taken: the answer may take long.
-            nearest = None
-            if self._outside is not None and vector is not None and seq is None and query.weights.dense:
-                nearest = self._outside.ask(scope, vector)
+            nearest = None if vector is None or not query.weights.dense else self._named(scope, seq, vector)
             with self._ready(scope, seq) as (held, reader):
                 cosines = held.near(scope, vector)
-                if self._outside is not None and nearest is not None and vector is not None:
+                if self._outside is not None and held.bare and vector is not None and query.weights.dense:
                     cosines = self._outside.cosines(
                         nearest, held.known, reader, scope, vector=vector, query=query, now=now
                     )
@@ -344,6 +346,20 @@ class Retriever:
         first = 0 if len(scopes) == 1 else query.offset
         end = None if query.k is None else first + query.k
         return Recall(query, tuple(hit for hit, _ in found[first:end]))
+
+    def _named(self, scope: str, seq: int | None, vector: Vectors) -> Nearest | None:
+        """What the index outside names, None where it is not asked: for the past, and in a scope that is small."""
+        if self._outside is None or seq is not None:
+            return None
+        self._outside.begin()
+        with self._lock:
+            held = self._held.get((scope, seq))
+        if held is None or held.at is None:
+            with self._database.read() as conn:
+                large = Reader(conn).rows(_HOW_MANY, scope=scope)[0][0] > NEAR_AT_HAND
+        else:
+            large = held.bare
+        return self._outside.ask(scope, vector) if large else None
 
     def count(self, query: Query, now: float) -> int:
         """How many claims pass the filters of a query without text."""
@@ -399,9 +415,9 @@ class Retriever:
             held = self._held.get(key)
             if held is None:
                 backend = self._backend if seq is None else None
-                bare = self._outside is not None and seq is None
-                outside = backend is not None or self._delivery is not None or bare
-                held = self._held[key] = _Held(backend, outside=outside, bare=bare)
+                fed = self._outside is not None and seq is None
+                outside = backend is not None or self._delivery is not None or fed
+                held = self._held[key] = _Held(backend, outside=outside, fed=fed)
             self._held.move_to_end(key)
         # The lock comes first: the snapshot taken under it is at least as new as what the index already holds.
         with held.lock, self._database.read() as conn:
