@@ -11,7 +11,7 @@ from qdrant_server import QdrantServer
 
 from recollectx import Memory, SemanticClaim
 from recollectx.embeddings import HashEmbedder
-from recollectx.errors import InvalidSetting
+from recollectx.errors import InvalidClaim, InvalidSetting
 from recollectx.storage import places
 from recollectx.storage.embedding import Embedding
 from recollectx.storage.feeding import OWNER
@@ -286,3 +286,118 @@ def test_a_large_scope_is_answered_nearly_as_by_an_exact_index_and_a_filter_star
 def test_a_setting_that_cannot_be_is_told_when_it_is_asked(path):
     with pytest.raises(InvalidSetting, match="needs an embedder"):
         Memory.open(path, vectors="qdrant://127.0.0.1:1/claims", embedder=None)
+
+
+def test_an_index_that_was_emptied_is_noticed_and_filled_again(path, service):
+    chance = random.Random(15)
+    with opened(path, service) as memory:
+        memory.store_many([said(chance) for _ in range(20)])
+        assert memory.settle(10)
+        before = hits(memory, "badko lired")
+        service.engine.delete_collection(COLLECTION)
+        assert hits(memory, "badko lired") == before
+        memory.store(said(chance))
+        assert memory.settle(20)
+        agreement(memory, service)
+        service.engine.delete_collection(COLLECTION)
+    with opened(path, service) as memory:
+        memory.recall("badko")
+        assert memory.settle(20)
+        agreement(memory, service)
+
+
+def test_a_place_that_another_process_moved_back_is_gone_on_from(path, service):
+    chance = random.Random(16)
+    with opened(path, service) as memory, opened(path, service) as other:
+        memory.store_many([said(chance) for _ in range(20)])
+        assert memory.settle(10)
+        memory.trust("somebody", 0.5)
+        assert memory.settle(10)
+        other.storage.feed.start_over()
+        assert memory.settle(20)
+        agreement(memory, service)
+
+
+def test_what_is_passed_over_is_only_what_was_seen(path, service):
+    chance = random.Random(17)
+    with opened(path, service) as memory, opened(path, service) as other:
+        memory.store_many([said(chance) for _ in range(20)])
+        assert memory.settle(10)
+        memory.storage.feed.far = 3
+        for level in (0.1, 0.2, 0.3, 0.4, 0.5):
+            memory.trust("somebody", level)
+            memory.storage.feed.catch_up()
+        other.storage.feed.start_over()
+        memory.storage.feed.catch_up()
+        assert memory.settle(20)
+        agreement(memory, service)
+
+
+def test_what_arrives_after_the_lease_is_sent_again_as_it_is_by_then(path, service):
+    chance, under_way, go_on = random.Random(18), threading.Event(), threading.Event()
+
+    class Slow(QdrantBackend):
+        def _upsert(self, scope, ids, vectors):
+            if scope == "global" and not under_way.is_set():
+                under_way.set()
+                go_on.wait(20)
+            super()._upsert(scope, ids, vectors)
+
+    slow = Slow(service.url, COLLECTION, dimension=WIDTH)
+    with (
+        Memory.open(path, vectors=slow, embedder=HashEmbedder(WIDTH)) as memory,
+        opened(path, service) as other,
+    ):
+        memory.storage.feed.spot.lease = 0.5
+        gone = memory.store(said(chance)).claim_id
+        assert under_way.wait(10)
+        other.erase(gone)
+        assert other.settle(20)
+        go_on.set()
+        until = time.monotonic() + 20
+        while time.monotonic() < until and memory.storage.feed._sending.acquire(timeout=5) is False:
+            pass
+        memory.storage.feed._sending.release()
+        assert other.settle(20)
+        assert memory.settle(20)
+        assert gone not in slow.ids("global")
+
+
+def test_no_scope_of_claims_can_be_taken_for_the_mark(path, service):
+    with opened(path, service) as memory:
+        for name in (OWNER[:-1], OWNER.rstrip(".")):
+            memory.in_scope(name).store(said(random.Random(19)))
+        assert memory.settle(10)
+        with pytest.raises(InvalidClaim):
+            memory.in_scope(OWNER)
+    with opened(path, service) as memory:
+        memory.store(said(random.Random(20)))
+        assert memory.settle(10)
+
+
+def test_an_index_that_somebody_else_filled_is_not_taken_for_ones_own(path, service):
+    index = QdrantBackend(service.url, COLLECTION, dimension=WIDTH)
+    index.upsert_vectors("elsewhere", ["x"], HashEmbedder(WIDTH).embed(["something"]))
+    with opened(path, service) as memory:
+        memory.store(said(random.Random(21)))
+        assert not memory.settle(0.5)
+        assert "no memory is known to have fed" in memory.storage.feed.lag().error
+    assert index.ids("elsewhere") == ["x"]
+
+
+def test_a_small_scope_asks_nobody_and_a_large_one_goes_on_when_the_index_is_away(path, service):
+    chance = random.Random(22)
+    with opened(path, service) as memory:
+        memory.storage.retriever.near_at_hand = 30
+        memory.store_many([said(chance) for _ in range(30)])
+        assert memory.settle(10)
+        asked = sum("/query" in request.path for request in service.asked)
+        memory.recall("badko")
+        assert sum("/query" in request.path for request in service.asked) == asked
+        memory.store_many([said(chance) for _ in range(40)])
+        assert memory.settle(10)
+        there = [hits(memory, "badko lired") for _ in range(3)][-1]
+        assert sum("/query" in request.path for request in service.asked) > asked
+        service.stop()
+        assert hits(memory, "badko lired") == there
+        service.start()

@@ -44,8 +44,6 @@ SHOWING = 60.0
 """Seconds for which an index may not show what it took, before that is taken for granted."""
 POLL = 5.0
 """Seconds after which a thread that has nothing to do looks whether another process left something."""
-FAR = 5_000
-"""How many changes that matter to no index are passed over before the place is written down again."""
 OWNER = "recollectx: whose index this is".ljust(MAX_NAME + 1, ".")
 """The scope of one id, that of the memory that feeds the index; longer than a scope of claims can be."""
 MEMORY_ID = "memory"
@@ -54,14 +52,20 @@ log = logging.getLogger("recollectx")
 
 
 class Feed:
-    """Feeds one index from one database. name: the index among others, in rx_deliveries."""
+    """Feeds one index from one database. name: the index among others, in rx_deliveries.
+
+    spot: how far it came, and who sends.  far: how many changes that matter to no index are passed over before the place is written
+    down again.
+    """
+
+    far = 5_000
 
     def __init__(self, database: Database, backend: VectorBackend, apply: Apply) -> None:
         self.backend = backend
         self.name = backend.address
         self._database = database
         self._apply = apply
-        self._place = Place(database, self.name, uuid.uuid4().hex)
+        self.spot = Place(database, self.name, uuid.uuid4().hex)
         self._at = self._shown = self._from = 0
         self._seen = (0, 0)
         self._sending = threading.RLock()
@@ -79,7 +83,7 @@ class Feed:
 
     def place(self, conn: Connection) -> int:
         """The last change that the index took, 0 before the first."""
-        return self._place.of(conn)
+        return self.spot.of(conn)
 
     def since(self, reader: Reader, scope: str, n: int) -> list[int]:
         """The claims of a scope whose vector may have changed after change `n`."""
@@ -87,7 +91,7 @@ class Feed:
 
     def lag(self) -> Lag:
         """How far the index is behind the database."""
-        return self._place.lag()
+        return self.spot.lag()
 
     # In the transaction of the claims
 
@@ -106,7 +110,7 @@ class Feed:
                 while not (batch := after(conn, at, self.backend.dimension)).empty:
                     self._send(batch)
                     at = batch.last
-                self._place.keep(conn, batch.last)
+                self.spot.keep(conn, batch.last)
         except FAULTS as error:
             trial.rollback()
             log.warning("the vector index is behind: %s", error)
@@ -121,7 +125,7 @@ class Feed:
         if self._pid != os.getpid():
             self._thread, self._pid = None, os.getpid()
             self._sending, self._wake, self._closing = threading.RLock(), threading.Event(), threading.Event()
-            self._starting, self._place.holder = threading.Lock(), uuid.uuid4().hex
+            self._starting, self.spot.holder = threading.Lock(), uuid.uuid4().hex
         self._waits = True
         self._wake.set()
         with self._starting:
@@ -195,10 +199,10 @@ class Feed:
                 done = self._all_sent()
             except FAULTS as error:
                 log.warning("the vector index %s is behind: %s", self.name, error)
-                self._retry_at = self._place.failed(self._shown, error, since=self._from)
+                self._retry_at = self.spot.failed(self._shown, error, since=self._from)
                 return False
             self._retry_at, self._doubtful, self._looked_at = 0.0, False, time.monotonic()
-            return self._place.keep_at(self._shown, since=self._from) and done
+            return self.spot.keep_at(self._shown, since=self._from) and done
 
     def _all_sent(self) -> bool:
         """Send batch after batch until nothing waits and all of it shows; False if it was not this process's turn to the
@@ -206,7 +210,7 @@ class Feed:
 
         The place is where questions begin to trust the index: it moves on to what can be read there.
         """
-        renew_at = time.monotonic() + LEASE / 3
+        renew_at = time.monotonic() + self.spot.lease / 3
         while not self._stopped:
             with self._database.read() as conn:
                 batch = after(conn, self._at, self.backend.dimension)
@@ -218,16 +222,16 @@ class Feed:
             if time.monotonic() > renew_at:
                 if self.backend.settle(0):
                     self._shown = self._at
-                if not self._place.renew(self._shown):
+                if not self.spot.renew(self._shown):
                     return False
-                renew_at = time.monotonic() + LEASE / 3
+                renew_at = time.monotonic() + self.spot.lease / 3
         return False
 
     def _all_shown(self) -> bool:
         """Wait until the index shows what was sent, as long as that may take; False if the lease was lost."""
         until = time.monotonic() + SHOWING
-        while not (shown := self.backend.settle(LEASE / 4)) and time.monotonic() < until:
-            if self._closing.is_set() or not self._place.renew(self._shown):
+        while not (shown := self.backend.settle(self.spot.lease / 4)) and time.monotonic() < until:
+            if self._closing.is_set() or not self.spot.renew(self._shown):
                 return False
         if not shown:
             log.warning("the vector index %s does not show yet what it took", self.name)
@@ -239,7 +243,7 @@ class Feed:
             with self._database.write() as conn, self.backend.joined(conn):
                 batch = after(conn, self.place(conn), self.backend.dimension)
                 self._send(batch)
-                self._place.keep(conn, batch.last)
+                self.spot.keep(conn, batch.last)
             if batch.empty:
                 self._waits = False
                 return True
@@ -254,12 +258,12 @@ class Feed:
                 return True
             # What moves no vector need not be looked at again.
             self._seen = place, max(at, last(conn))
-        if self._seen[1] - place > FAR:
-            self._place.skip(place, self._seen[1])
+        if self._seen[1] - place > self.far:
+            self.spot.skip(place, self._seen[1])
         return False
 
     def _take_lease(self) -> bool:
-        at = self._place.take()
+        at = self.spot.take()
         if at is not None:
             self._at = self._shown = self._from = at
         return at is not None
@@ -291,7 +295,7 @@ class Feed:
                     "or run `recollectx reindex --take-over` to empty it and take it over"
                 )
             self._at = self._shown = self._from = 0
-            self._place.renew(0)
+            self.spot.renew(0)
             mark = np.zeros((1, self.backend.dimension), np.float32)
             mark[0, 0] = 1
             self.backend.upsert_vectors(OWNER, [own], mark)
@@ -329,12 +333,12 @@ class Feed:
             if self.backend.placement == "database":
                 with self._database.write() as conn, self.backend.joined(conn):
                     self.backend.clear()
-                    self._place.keep(conn, 0)
+                    self.spot.keep(conn, 0)
             else:
                 self._wait_for_lease()
                 self.backend.clear()
                 self.backend.settle(LEASE)
-                self._place.keep_at(0, since=0)
+                self.spot.keep_at(0, since=0)
             self._seen, self._at, self._shown = (0, 0), 0, 0
             self._waits = True
 
@@ -359,7 +363,7 @@ class Feed:
                 batch = self._mending(conn, scope, ids)
             self._send(batch)
             if self.backend.placement == "remote":
-                self._place.keep_at(self._shown, since=self._from)
+                self.spot.keep_at(self._shown, since=self._from)
 
     def _mending(self, conn: Connection, scope: str, ids: Collection[str]) -> Batch:
         there = self.wanted(Reader(conn), scope, ids)
@@ -372,7 +376,7 @@ class Feed:
 
     def _wait_for_lease(self) -> None:
         """Be the process that sends, once no other does."""
-        until = time.monotonic() + LEASE
+        until = time.monotonic() + self.spot.lease
         while not self._take_lease():
             if time.monotonic() >= until:
                 raise DatabaseBusy(f"another process is feeding {self.name}; try again when it is done")

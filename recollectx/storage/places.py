@@ -41,9 +41,11 @@ class Lag:
 
 
 class Place:
-    """The place of one index. name: the index among others.  holder: what tells this process from others."""
+    """The place of one index. name: the index among others.  holder: what tells this process from others.
+    lease: seconds."""
 
-    def __init__(self, database: Database, name: str, holder: str) -> None:
+    def __init__(self, database: Database, name: str, holder: str, *, lease: float = LEASE) -> None:
+        self.lease = lease
         self.name = name
         self.holder = holder
         self._database = database
@@ -64,19 +66,19 @@ class Place:
         return Lag(behind, row.attempts, row.error or "", retry_at)
 
     def take(self) -> int | None:
-        """Become the process that sends, for the next LEASE seconds: the place to go on from. None if another one is."""
+        """Become the process that sends, for as long as the lease lasts: the place to go on from. None if another one is."""
         with self._database.write() as conn:
             row, now = self._row(conn), _now(conn)
             if row is not None and row.holder not in (None, self.holder) and (row.until or 0) > now:
                 return None
             at = 0 if row is None else int(row.n)
-            self.keep(conn, at, holder=self.holder, until=now + int(LEASE * 1e6))
+            self.keep(conn, at, holder=self.holder, until=now + int(self.lease * 1e6))
         return at
 
     def renew(self, at: int) -> bool:
         """Remember how far the index came, and stay the process that sends; False if it is no more."""
         with self._database.write() as conn:
-            return self._kept(conn, at, holder=self.holder, until=_now(conn) + int(LEASE * 1e6))
+            return self._kept(conn, at, holder=self.holder, until=_now(conn) + int(self.lease * 1e6))
 
     def keep_at(self, at: int, *, since: int) -> bool:
         """Remember how far the index came, and let others send; False if another one does already.

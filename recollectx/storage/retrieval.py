@@ -187,12 +187,12 @@ class _Held:
 
     With an index outside (`backend`), that one has the vectors; after a fault of it `fed` is False, and it is filled
     anew at the next question.  outside: there is one, of vectors or of texts, and `keys` says which claims its ids mean.
-    fed: the index outside is fed from the log; then a large scope keeps no vectors here, and is `bare`.
+    most: of a scope with more claims no vectors are kept here, as an index outside is fed with them; it is `bare` then.
     """
 
-    def __init__(self, backend: VectorBackend | None, *, outside: bool, fed: bool = False) -> None:
+    def __init__(self, backend: VectorBackend | None, *, outside: bool, most: int | None = None) -> None:
         self._outside = outside
-        self._fed_elsewhere = fed
+        self._most = most
         self.bare = False
         self.index = ScopeIndex()
         self.at: int | None = None
@@ -205,7 +205,7 @@ class _Held:
     def catch_up(self, reader: Reader, scope: str) -> None:
         last = reader.conn.execute(_LAST_CHANGE).scalar() or 0
         another = self.at is not None and last > self.at and self._another_model(reader)
-        grown = self._fed_elsewhere and not self.bare and len(self.index) > 2 * NEAR_AT_HAND
+        grown = self._most is not None and not self.bare and len(self.index) > 2 * self._most
         if another or grown or (self._backend is not None and not self.fed):
             # None of the vectors held here means anything any more.
             self.index, self.at, self.keys = ScopeIndex(), None, {}
@@ -227,7 +227,7 @@ class _Held:
     def _build(self, reader: Reader, scope: str) -> None:
         """Read the whole scope, a batch at a time."""
         size = reader.rows(_HOW_MANY, scope=scope)[0][0]
-        self.bare = self._fed_elsewhere and size > NEAR_AT_HAND
+        self.bare = self._most is not None and size > self._most
         self.index.reserve(size)
         batches: list[_Batch] = []
         after: int | None = -1
@@ -291,7 +291,10 @@ class Retriever:
 
     cache_bytes: about how much memory the indexes of all scopes may take; the least recently asked go first, and of
     those of the past, which are built from the rows of then, only PASTS stay.
+    near_at_hand: of so many claims a scope the vectors are kept here even if an index outside has them too.
     """
+
+    near_at_hand = NEAR_AT_HAND
 
     def __init__(
         self,
@@ -356,7 +359,7 @@ class Retriever:
             held = self._held.get((scope, seq))
         if held is None or held.at is None:
             with self._database.read() as conn:
-                large = Reader(conn).rows(_HOW_MANY, scope=scope)[0][0] > NEAR_AT_HAND
+                large = Reader(conn).rows(_HOW_MANY, scope=scope)[0][0] > self.near_at_hand
         else:
             large = held.bare
         return self._outside.ask(scope, vector) if large else None
@@ -417,7 +420,8 @@ class Retriever:
                 backend = self._backend if seq is None else None
                 fed = self._outside is not None and seq is None
                 outside = backend is not None or self._delivery is not None or fed
-                held = self._held[key] = _Held(backend, outside=outside, fed=fed)
+                most = self.near_at_hand if fed else None
+                held = self._held[key] = _Held(backend, outside=outside, most=most)
             self._held.move_to_end(key)
         # The lock comes first: the snapshot taken under it is at least as new as what the index already holds.
         with held.lock, self._database.read() as conn:
