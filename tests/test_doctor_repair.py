@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from conftest import DAY, START, event, fact, home
 from shelf import Shelf
-from sqlalchemy import text
+from sqlalchemy import inspect, text
 
 from recollectx import ALL_SCOPES, Memory
 from recollectx.cli.app import app
@@ -244,6 +244,47 @@ def test_there_must_be_a_memory(tmp_path):
     for target in (tmp_path / "none.db", ":memory:"):
         with pytest.raises(NotFound):
             repair(target)
+
+
+@pytest.fixture
+def somebody_elses(tmp_path):
+    """A database of another program, with nothing of ours."""
+    path = tmp_path / "theirs.db"
+    with closing(sqlite3.connect(path)) as raw, raw:
+        raw.execute("CREATE TABLE users (name TEXT)")
+    return path
+
+
+def test_no_memory_is_made_in_somebody_elses_file(somebody_elses):
+    before = somebody_elses.read_bytes()
+    assert "init" in next(each.detail for each in examine(somebody_elses).findings if each.check == "schema")
+    with pytest.raises(NotFound, match="recollectx init"):
+        repair(somebody_elses)
+    for args in (["doctor", "--repair"], ["list"], ["timeline"]):
+        result = CliRunner().invoke(app, ["--db", str(somebody_elses), *args])
+        assert (result.exit_code, "recollectx init" in result.stderr) == (1, True), args
+    assert somebody_elses.read_bytes() == before
+    assert [each.name for each in somebody_elses.parent.iterdir()] == [somebody_elses.name]
+
+
+def test_no_memory_is_made_in_an_empty_database_of_a_server(postgres):
+    url = postgres.empty()
+    for args in (["doctor", "--repair"], ["list"]):
+        result = CliRunner().invoke(app, ["--db", url, *args])
+        assert (result.exit_code, "recollectx init" in result.stderr) == (1, True), args
+    with closing(Database.open(url)) as database, database.read() as conn:
+        assert inspect(conn).get_table_names() == []
+    for made in (True, False):
+        told = json.loads(CliRunner().invoke(app, ["--db", url, "init", "--json"]).stdout)
+        assert told["created"] is made
+    assert CliRunner().invoke(app, ["--db", url, "list"]).exit_code == 0
+    postgres.drop(url)
+
+
+def test_init_makes_a_memory_beside_what_is_there(somebody_elses):
+    told = json.loads(CliRunner().invoke(app, ["--db", str(somebody_elses), "init", "--json"]).stdout)
+    assert told["created"]
+    assert examine(somebody_elses).wrong == ()
 
 
 def test_the_command(db, monkeypatch, tmp_path):

@@ -1,7 +1,7 @@
 """Looking a memory over, and mending what is wrong with it.
 
-A SQLite file is read past the engine that recollectx writes with, which makes and switches things: so a broken file is
-told of as it is. A server's database and a vector index are asked as always. Nothing is changed unless it is mended.
+A broken file is told of as it is (see recollectx.upkeep.looking); a server's database and a vector index are asked as
+always. Nothing is changed unless it is mended, and no memory is made where there is none.
 """
 
 import os
@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, create_engine
+from sqlalchemy import Connection
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.pool import StaticPool
 
 from recollectx.db.engine import MEMORY, Database, resolve_url
 from recollectx.db.migrate import HEAD, version
@@ -31,6 +30,7 @@ from recollectx.upkeep.checks import content_findings, file_findings, server_fin
 from recollectx.upkeep.findings import Examined, Finding
 from recollectx.upkeep.holding import held, sizes
 from recollectx.upkeep.indexes import index_findings
+from recollectx.upkeep.looking import file_of, holds_memory, looked_at, require_memory
 from recollectx.upkeep.mending import Mended, mend
 from recollectx.upkeep.reindexing import PATIENCE, Progress
 
@@ -67,7 +67,7 @@ def examine(
     findings: list[Finding] = []
     holds: dict[str, Any] = {}
     try:
-        with _server(url) if path is None else _past_the_engine(path) as conn:
+        with looked_at(url) as conn:
             findings += _OF_A_SERVER if path is None else file_findings(conn)
             findings.append(schema := _schema(conn))
             if schema.ok:
@@ -101,9 +101,11 @@ def repair(
     """Mend what `examine` finds, as far as it can be, and finish a pending erasure.
 
     vectors, vectors_api_key: as MemoryStore takes them.  embedder: makes vectors that are missing.  patience: how many seconds an index may take nothing.
+    Raises NotFound where there is no memory; none is made.
     """
     given: Any = {"vectors": vectors, "vectors_api_key": vectors_api_key, "embedder": embedder}
     before = after = examine(target, **given)
+    require_memory(target)
     total = Mended()
     for _ in range(ROUNDS):
         known = after.wrong
@@ -146,42 +148,12 @@ def finish_erasure(found: Examined) -> Examined:
 
 def _file(url: URL) -> Path | None:
     """The file that a URL names, None for a server's database. Raises NotFound if there is none."""
-    if url.get_backend_name() != "sqlite":
-        return None
     if url.database == MEMORY:
         raise NotFound("a memory in memory is only seen by the process that made it; nothing was looked at")
-    path = Path(str(url.database))
-    if not path.is_file():
+    path = file_of(url)
+    if path is not None and not path.is_file():
         raise NotFound(f"there is no memory at {path}; nothing was looked at")
     return path
-
-
-@contextmanager
-def _past_the_engine(path: Path) -> Iterator[Connection]:
-    """One moment of the file."""
-    address = f"{path.resolve().as_uri()}?mode=ro"
-
-    def connect() -> sqlite3.Connection:
-        return sqlite3.connect(address, uri=True, isolation_level=None)
-
-    engine = create_engine("sqlite://", creator=connect, poolclass=StaticPool)
-    try:
-        with engine.connect() as conn:
-            conn.exec_driver_sql("BEGIN")
-            yield conn
-    finally:
-        engine.dispose()
-
-
-@contextmanager
-def _server(url: URL) -> Iterator[Connection]:
-    """One moment of a server's database."""
-    database = Database.open(url)
-    try:
-        with database.read() as conn:
-            yield conn
-    finally:
-        database.close()
 
 
 def _of_index(
@@ -238,5 +210,10 @@ def _schema(conn: Connection) -> Finding:
     if found == HEAD:
         return Finding("schema", True, f"version {HEAD}")
     if found is None:
-        return Finding("schema", False, "the database holds no memory")
+        told = "the database holds no memory; `recollectx init` makes one"
+        if holds_memory(conn):
+            told = (
+                "tables without a version; if they are 0.2.7's, they are moved in when the memory is opened"
+            )
+        return Finding("schema", False, told)
     return Finding("schema", False, f"version {found}, this recollectx has {HEAD}")
