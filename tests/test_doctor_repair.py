@@ -329,11 +329,11 @@ def names(held):
 
 
 def looked(db, held):
-    return examine(db, vectors=Shelf(D, held), embedder=EMBEDDER)
+    return examine(db, vectors=Shelf(D, held), embedder=EMBEDDER, showing=0)
 
 
 def mended(db, held, **given):
-    return repair(db, vectors=Shelf(D, held), embedder=EMBEDDER, **given)
+    return repair(db, vectors=Shelf(D, held), embedder=EMBEDDER, showing=0, **given)
 
 
 def test_an_index_that_agrees(fed, held):
@@ -382,6 +382,24 @@ def test_what_waits_to_be_sent_is_no_gap_and_is_sent_by_repair(fed, held):
     assert "1 changes wait" in next(each.detail for each in found.findings if each.check == "index place")
     assert mended(fed, held).after.wrong == ()
     assert ("global", new) in held
+
+
+class Late(Shelf):
+    """Shows all that it has when it is asked for a second time."""
+
+    asked = 0
+
+    def _ids(self, scope):
+        self.asked += scope == "global"
+        found = super()._ids(scope)
+        return found if self.asked != 1 else found[1:]
+
+
+def test_what_a_service_shows_a_moment_later_is_no_gap(fed, held):
+    for showing, wrong in ((0, ("index missing",)), (0.1, ())):
+        late = Late(D, held)
+        found = examine(fed, vectors=late, embedder=EMBEDDER, showing=showing)
+        assert (found.wrong, late.asked) == (wrong, 1 + (not wrong))
 
 
 def test_an_index_that_counts_as_fed_too_far(fed, held):

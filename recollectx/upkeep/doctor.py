@@ -29,7 +29,7 @@ from recollectx.storage.vector.text import TextProtocol, is_text_backend
 from recollectx.upkeep.checks import content_findings, file_findings, server_findings
 from recollectx.upkeep.findings import Examined, Finding
 from recollectx.upkeep.holding import held, sizes
-from recollectx.upkeep.indexes import index_findings
+from recollectx.upkeep.indexes import SHOWING, index_findings
 from recollectx.upkeep.looking import file_of, holds_memory, looked_at, require_memory
 from recollectx.upkeep.mending import Mended, mend
 from recollectx.upkeep.reindexing import PATIENCE, Progress
@@ -56,10 +56,12 @@ def examine(
     vectors: Index = None,
     vectors_api_key: str | None = None,
     embedder: Embedder | None = None,
+    showing: float = SHOWING,
 ) -> Examined:
     """What is found in the memory at a path or URL, and in its vector index; nothing is changed.
 
-    vectors, vectors_api_key, embedder: as MemoryStore takes them.
+    vectors, vectors_api_key, embedder: as MemoryStore takes them.  showing: how many seconds the index of a service may
+    take to show what it has; before that nothing counts as a gap.
     Raises NotFound if there is no such file, StorageError if a server cannot be asked.
     """
     url = resolve_url(target)
@@ -77,7 +79,9 @@ def examine(
     except DBAPIError as error:
         findings.append(Finding("readable", False, str(error.orig)))
     if vectors is not None:
-        findings += _of_index(url, vectors, findings, embedder=embedder, api_key=vectors_api_key)
+        findings += _of_index(
+            url, vectors, findings, embedder=embedder, api_key=vectors_api_key, showing=showing
+        )
     if path is not None:
         # Measured last: what is in the log is copied to the file when the last reader goes.
         holds |= sizes(path, holds)
@@ -97,14 +101,16 @@ def repair(
     embedder: Embedder | None = None,
     progress: Progress = lambda done, total: None,
     patience: float = PATIENCE,
+    showing: float = SHOWING,
 ) -> Repaired:
     """Mend what `examine` finds, as far as it can be, and finish a pending erasure.
 
-    vectors, vectors_api_key: as MemoryStore takes them.  embedder: makes vectors that are missing.  patience: how many seconds an index may take nothing.
+    vectors, vectors_api_key: as MemoryStore takes them.  embedder: makes vectors that are missing.  patience: how many
+    seconds an index may take nothing.  showing: as `examine` takes it.
     Raises NotFound where there is no memory; none is made.
     """
     given: Any = {"vectors": vectors, "vectors_api_key": vectors_api_key, "embedder": embedder}
-    before = after = examine(target, **given)
+    before = after = examine(target, **given, showing=showing)
     require_memory(target)
     total = Mended()
     for _ in range(ROUNDS):
@@ -115,7 +121,7 @@ def repair(
         except (RecollectxError, DBAPIError) as error:
             outcome = Mended(failed=[f"it cannot be opened to be mended: {error}"])
         total = Mended(total.done + outcome.done, outcome.failed)
-        after = examine(target, **given)
+        after = examine(target, **given, showing=showing)
         if after.well or after.wrong == known:
             break
     gone = set(before.wrong) - set(after.wrong)
@@ -157,7 +163,13 @@ def _file(url: URL) -> Path | None:
 
 
 def _of_index(
-    url: URL, vectors: Any, findings: list[Finding], *, embedder: Embedder | None, api_key: str | None
+    url: URL,
+    vectors: Any,
+    findings: list[Finding],
+    *,
+    embedder: Embedder | None,
+    api_key: str | None,
+    showing: float,
 ) -> list[Finding]:
     if is_text_backend(vectors):
         return [Finding("index", True, "embeds on its own side; what it holds cannot be listed")]
@@ -166,7 +178,7 @@ def _of_index(
         return [Finding("index", True, "not looked at before the database can be read as it should")]
     try:
         with _index(url, vectors, embedder, api_key) as backend:
-            return [] if backend is None else _compared(url, backend)
+            return [] if backend is None else _compared(url, backend, showing)
     except RecollectxError as error:
         return [Finding("index", False, str(error))]
 
@@ -193,10 +205,10 @@ def _index(
             backend.close()
 
 
-def _compared(url: URL, backend: VectorBackend) -> list[Finding]:
+def _compared(url: URL, backend: VectorBackend, showing: float) -> list[Finding]:
     database = Database.open(url)
     try:
-        return list(index_findings(database, Feed(database, backend, _refuse)))
+        return list(index_findings(database, Feed(database, backend, _refuse), showing=showing))
     finally:
         database.close()
 
