@@ -457,18 +457,53 @@ def test_reindex_empties_and_feeds_again(fed, held):
 
 
 def test_reindex_goes_on_where_it_stopped(fed, held):
-    with closing(sqlite3.connect(fed)) as raw:
-        middle = raw.execute("SELECT max(n) / 2 FROM rx_changes").fetchone()[0]
+    whole = names(held)
     damage(
         fed,
-        f"UPDATE rx_deliveries SET n = {middle}",
-        f"INSERT INTO rx_deliveries VALUES ('{UNDER_WAY}shelf:shelf', 0, 0, NULL, NULL, NULL, NULL)",
+        "UPDATE rx_deliveries SET n = (SELECT max(n) / 2 FROM rx_changes)",
+        f"INSERT INTO rx_deliveries SELECT '{UNDER_WAY}shelf:shelf', max(n), 0, NULL, NULL, NULL, NULL FROM rx_changes",
     )
-    held["global", "of the first half"] = np.ones(D, np.float32)
-    assert reindexed(fed, Shelf(D, held)).resumed
-    assert ("global", "of the first half") in held
+    shelf = Shelf(D, held)
+    assert reindexed(fed, shelf).resumed
+    assert 0 < shelf.upserts < len(whole)
+    assert not reindexed(fed, shelf).resumed
+    assert shelf.upserts >= len(whole)
+
+
+class Full(Shelf):
+    """Takes no vectors."""
+
+    def _upsert(self, scope, ids, vectors):
+        raise OSError("the shelf is full")
+
+
+def test_reindex_begins_anew_where_others_finished_the_last_one(fed, held):
+    whole = names(held)
+    with pytest.raises(BackendError, match="is full"):
+        reindexed(fed, Full(D, held), patience=0.1)
+    with Memory.open(fed, vectors=Shelf(D, held), embedder=EMBEDDER) as memory:
+        wait_until_fed(memory.storage.feed)
+    assert names(held) == whole
+    held["global", "left over"] = np.ones(D, np.float32)
+    with Memory.open(fed, embedder=EMBEDDER) as memory:
+        new = memory.store(fact("of rain")).claim_id
     assert not reindexed(fed, Shelf(D, held)).resumed
-    assert ("global", "of the first half") not in held
+    assert names(held) == whole | {("global", new)}
+
+
+class Forgetful(Shelf):
+    """Takes one vector of each batch without keeping it."""
+
+    def _upsert(self, scope, ids, vectors):
+        if scope != OWNER:
+            ids, vectors = ids[1:], vectors[1:]
+        super()._upsert(scope, ids, vectors)
+
+
+def test_reindex_counts_what_the_index_holds_in_the_end(fed, held):
+    with pytest.raises(BackendError, match="lacks 2 vectors, holds 0"):
+        reindexed(fed, Forgetful(D, held), showing=0)
+    assert reindexed(fed, Shelf(D, held)).vectors == 9
 
 
 @pytest.mark.parametrize("marked", [True, False])
