@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 from recollectx import EpisodicClaim, Memory, SemanticClaim, __version__
 from recollectx.cli.app import app
 from recollectx.cli.render import plain, to_json
+from recollectx.embeddings import HashEmbedder
 
 COMMAND = [sys.executable, "-m", "recollectx"]
 TURNS = [
@@ -131,6 +132,19 @@ def test_a_file_that_is_no_database_is_a_message(run, db):
 
 
 # -- writing -----------------------------------------------------------------------------------------------
+
+
+def test_reembed_takes_the_embedder_that_is_configured(ask, run, tmp_path, monkeypatch):
+    config = tmp_path / "settings.toml"
+    config.write_text('embedder = "hash"', encoding="utf-8")
+    monkeypatch.delenv("RECOLLECTX_EMBEDDER", raising=False)
+    monkeypatch.setenv("RECOLLECTX_CONFIG", str(config))
+    run("remember", "I live in Braga", "--source", "Ines")
+    assert ask("reembed")["embedder"] == HashEmbedder().name
+    assert ask("recall", "Where does Ines live?")["hits"]
+    monkeypatch.setenv("RECOLLECTX_EMBEDDER", "none")
+    refused = run("reembed")
+    assert (refused.exit_code, "--embedder" in refused.stderr) == (1, True)
 
 
 def test_init_is_idempotent(ask, run, db):

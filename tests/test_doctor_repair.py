@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from conftest import DAY, START, event, fact, home
 from shelf import Shelf
-from sqlalchemy import text
+from sqlalchemy import inspect, text
 
 from recollectx import ALL_SCOPES, Memory
 from recollectx.cli.app import app
@@ -246,6 +246,47 @@ def test_there_must_be_a_memory(tmp_path):
             repair(target)
 
 
+@pytest.fixture
+def somebody_elses(tmp_path):
+    """A database of another program, with nothing of ours."""
+    path = tmp_path / "theirs.db"
+    with closing(sqlite3.connect(path)) as raw, raw:
+        raw.execute("CREATE TABLE users (name TEXT)")
+    return path
+
+
+def test_no_memory_is_made_in_somebody_elses_file(somebody_elses):
+    before = somebody_elses.read_bytes()
+    assert "init" in next(each.detail for each in examine(somebody_elses).findings if each.check == "schema")
+    with pytest.raises(NotFound, match="recollectx init"):
+        repair(somebody_elses)
+    for args in (["doctor", "--repair"], ["list"], ["timeline"]):
+        result = CliRunner().invoke(app, ["--db", str(somebody_elses), *args])
+        assert (result.exit_code, "recollectx init" in result.stderr) == (1, True), args
+    assert somebody_elses.read_bytes() == before
+    assert [each.name for each in somebody_elses.parent.iterdir()] == [somebody_elses.name]
+
+
+def test_no_memory_is_made_in_an_empty_database_of_a_server(postgres):
+    url = postgres.empty()
+    for args in (["doctor", "--repair"], ["list"]):
+        result = CliRunner().invoke(app, ["--db", url, *args])
+        assert (result.exit_code, "recollectx init" in result.stderr) == (1, True), args
+    with closing(Database.open(url)) as database, database.read() as conn:
+        assert inspect(conn).get_table_names() == []
+    for made in (True, False):
+        told = json.loads(CliRunner().invoke(app, ["--db", url, "init", "--json"]).stdout)
+        assert told["created"] is made
+    assert CliRunner().invoke(app, ["--db", url, "list"]).exit_code == 0
+    postgres.drop(url)
+
+
+def test_init_makes_a_memory_beside_what_is_there(somebody_elses):
+    told = json.loads(CliRunner().invoke(app, ["--db", str(somebody_elses), "init", "--json"]).stdout)
+    assert told["created"]
+    assert examine(somebody_elses).wrong == ()
+
+
 def test_the_command(db, monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("RECOLLECTX_EMBEDDER", "none")
@@ -288,11 +329,11 @@ def names(held):
 
 
 def looked(db, held):
-    return examine(db, vectors=Shelf(D, held), embedder=EMBEDDER)
+    return examine(db, vectors=Shelf(D, held), embedder=EMBEDDER, showing=0)
 
 
 def mended(db, held, **given):
-    return repair(db, vectors=Shelf(D, held), embedder=EMBEDDER, **given)
+    return repair(db, vectors=Shelf(D, held), embedder=EMBEDDER, showing=0, **given)
 
 
 def test_an_index_that_agrees(fed, held):
@@ -341,6 +382,24 @@ def test_what_waits_to_be_sent_is_no_gap_and_is_sent_by_repair(fed, held):
     assert "1 changes wait" in next(each.detail for each in found.findings if each.check == "index place")
     assert mended(fed, held).after.wrong == ()
     assert ("global", new) in held
+
+
+class Late(Shelf):
+    """Shows all that it has when it is asked for a second time."""
+
+    asked = 0
+
+    def _ids(self, scope):
+        self.asked += scope == "global"
+        found = super()._ids(scope)
+        return found if self.asked != 1 else found[1:]
+
+
+def test_what_a_service_shows_a_moment_later_is_no_gap(fed, held):
+    for showing, wrong in ((0, ("index missing",)), (0.1, ())):
+        late = Late(D, held)
+        found = examine(fed, vectors=late, embedder=EMBEDDER, showing=showing)
+        assert (found.wrong, late.asked) == (wrong, 1 + (not wrong))
 
 
 def test_an_index_that_counts_as_fed_too_far(fed, held):
@@ -398,18 +457,53 @@ def test_reindex_empties_and_feeds_again(fed, held):
 
 
 def test_reindex_goes_on_where_it_stopped(fed, held):
-    with closing(sqlite3.connect(fed)) as raw:
-        middle = raw.execute("SELECT max(n) / 2 FROM rx_changes").fetchone()[0]
+    whole = names(held)
     damage(
         fed,
-        f"UPDATE rx_deliveries SET n = {middle}",
-        f"INSERT INTO rx_deliveries VALUES ('{UNDER_WAY}shelf:shelf', 0, 0, NULL, NULL, NULL, NULL)",
+        "UPDATE rx_deliveries SET n = (SELECT max(n) / 2 FROM rx_changes)",
+        f"INSERT INTO rx_deliveries SELECT '{UNDER_WAY}shelf:shelf', max(n), 0, NULL, NULL, NULL, NULL FROM rx_changes",
     )
-    held["global", "of the first half"] = np.ones(D, np.float32)
-    assert reindexed(fed, Shelf(D, held)).resumed
-    assert ("global", "of the first half") in held
+    shelf = Shelf(D, held)
+    assert reindexed(fed, shelf).resumed
+    assert 0 < shelf.upserts < len(whole)
+    assert not reindexed(fed, shelf).resumed
+    assert shelf.upserts >= len(whole)
+
+
+class Full(Shelf):
+    """Takes no vectors."""
+
+    def _upsert(self, scope, ids, vectors):
+        raise OSError("the shelf is full")
+
+
+def test_reindex_begins_anew_where_others_finished_the_last_one(fed, held):
+    whole = names(held)
+    with pytest.raises(BackendError, match="is full"):
+        reindexed(fed, Full(D, held), patience=0.1)
+    with Memory.open(fed, vectors=Shelf(D, held), embedder=EMBEDDER) as memory:
+        wait_until_fed(memory.storage.feed)
+    assert names(held) == whole
+    held["global", "left over"] = np.ones(D, np.float32)
+    with Memory.open(fed, embedder=EMBEDDER) as memory:
+        new = memory.store(fact("of rain")).claim_id
     assert not reindexed(fed, Shelf(D, held)).resumed
-    assert ("global", "of the first half") not in held
+    assert names(held) == whole | {("global", new)}
+
+
+class Forgetful(Shelf):
+    """Takes one vector of each batch without keeping it."""
+
+    def _upsert(self, scope, ids, vectors):
+        if scope != OWNER:
+            ids, vectors = ids[1:], vectors[1:]
+        super()._upsert(scope, ids, vectors)
+
+
+def test_reindex_counts_what_the_index_holds_in_the_end(fed, held):
+    with pytest.raises(BackendError, match="lacks 2 vectors, holds 0"):
+        reindexed(fed, Forgetful(D, held), showing=0)
+    assert reindexed(fed, Shelf(D, held)).vectors == 9
 
 
 @pytest.mark.parametrize("marked", [True, False])

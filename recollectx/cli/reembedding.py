@@ -4,7 +4,8 @@ import click
 from rich.text import Text
 
 from recollectx.cli.terminal import Command, Failure, Terminal, pass_terminal, progress_bar
-from recollectx.embeddings import embedder_from, token_embedder
+from recollectx.embeddings import token_embedder
+from recollectx.opening import chosen_embedder
 from recollectx.storage.embedding import Embedding
 from recollectx.storage.token_vectors import TokenVectors
 
@@ -12,9 +13,7 @@ from recollectx.storage.token_vectors import TokenVectors
 @click.command(cls=Command)
 @click.option(
     "--embedder",
-    default="auto",
-    show_default=True,
-    help="local, hash, openai[:MODEL], ollama[:MODEL], sentence-transformers[:MODEL].",
+    help="local, hash, openai[:MODEL], ollama[:MODEL], sentence-transformers[:MODEL]. Default: what is configured.",
 )
 @click.option(
     "--token-vectors",
@@ -22,15 +21,16 @@ from recollectx.storage.token_vectors import TokenVectors
     help="Also a vector of every token, to compare the first hits word by word; eight times the disk.",
 )
 @pass_terminal
-def reembed(terminal: Terminal, embedder: str, token_vectors: bool) -> None:
+def reembed(terminal: Terminal, embedder: str | None, token_vectors: bool) -> None:
     """Embed every wording with this model; stopped half-way, it goes on where it was.
 
     Vectors of another model are let go first. Until all are made again, recall finds the rest by words.
     """
-    model = embedder_from(embedder)
+    model = chosen_embedder(embedder or terminal.settings["embedder"], None)
     if model is None:
         raise Failure(
-            "no embedder is installed; pip install 'recollectx[local]', or name one with --embedder", terminal
+            "no embedder is configured or installed; pip install 'recollectx[local]', or name one with --embedder",
+            terminal,
         )
     offered = token_embedder(model)
     if token_vectors and offered is None:

@@ -16,9 +16,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from recollectx.cli.render import plain, to_json
 from recollectx.db.engine import MEMORY, resolve_url
-from recollectx.errors import NotFound, RecollectxError
+from recollectx.errors import RecollectxError
 from recollectx.memory import Memory, default_path
 from recollectx.settings import Settings, settings_from
+from recollectx.upkeep.looking import file_of, require_memory
 
 UNFOLDED = 10_000_000
 INTERRUPTED = 130
@@ -61,17 +62,15 @@ class Terminal:
     @property
     def file(self) -> Path | None:
         """The file of the memory, whether it is there or not; None for `:memory:` and for a server."""
-        url = resolve_url(self.target)
-        kept = url.get_backend_name() == "sqlite" and url.database != MEMORY
-        return Path(str(url.database)) if kept else None
+        return file_of(resolve_url(self.target))
 
     def open(self, *, create: bool = False, words_only: bool = False) -> Memory:
         """The memory of this run. Raises NotFound if there is none yet, unless `create`.
 
         words_only: without an embedder and an index of vectors, for what asks for no meaning.
         """
-        if not create and self.file is not None and not self.file.exists():
-            raise NotFound(f"there is no memory at {self.file}; `recollectx init` makes one")
+        if not create and resolve_url(self.target).database != MEMORY:
+            require_memory(self.target)
         if words_only:
             return Memory.open(self.target, scope=self.scope, embedder=None)
         return Memory.from_config(self.config, url=self.db, scope=self.named_scope, vectors=self.vectors)

@@ -14,6 +14,7 @@ from recollectx.cli.render import number, plain, short, told, transaction
 from recollectx.cli.terminal import Command, Failure, Terminal, pass_terminal
 from recollectx.cli.transcripts import STDIN, read_words
 from recollectx.masking import masked
+from recollectx.upkeep.looking import has_memory
 
 _DONE = {
     Action.ADD: ("added", "green"),
@@ -45,7 +46,7 @@ def result_table(results: list[tuple[WriteResult, Claim | None]], *, wide: bool)
 @pass_terminal
 def init(terminal: Terminal) -> None:
     """Make the memory if there is none, and say where it is."""
-    there = terminal.file is not None and terminal.file.exists()
+    there = has_memory(terminal.target)
     with terminal.open(create=True):
         where = str(terminal.file or masked(terminal.target))
     verb = "is at" if there else "was made at"

@@ -1,7 +1,7 @@
 """Looking a memory over, and mending what is wrong with it.
 
-A SQLite file is read past the engine that recollectx writes with, which makes and switches things: so a broken file is
-told of as it is. A server's database and a vector index are asked as always. Nothing is changed unless it is mended.
+A broken file is told of as it is (see recollectx.upkeep.looking); a server's database and a vector index are asked as
+always. Nothing is changed unless it is mended, and no memory is made where there is none.
 """
 
 import os
@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, create_engine
+from sqlalchemy import Connection
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.pool import StaticPool
 
 from recollectx.db.engine import MEMORY, Database, resolve_url
 from recollectx.db.migrate import HEAD, version
@@ -30,7 +29,8 @@ from recollectx.storage.vector.text import TextProtocol, is_text_backend
 from recollectx.upkeep.checks import content_findings, file_findings, server_findings
 from recollectx.upkeep.findings import Examined, Finding
 from recollectx.upkeep.holding import held, sizes
-from recollectx.upkeep.indexes import index_findings
+from recollectx.upkeep.indexes import SHOWING, index_findings
+from recollectx.upkeep.looking import file_of, holds_memory, looked_at, require_memory
 from recollectx.upkeep.mending import Mended, mend
 from recollectx.upkeep.reindexing import PATIENCE, Progress
 
@@ -56,10 +56,12 @@ def examine(
     vectors: Index = None,
     vectors_api_key: str | None = None,
     embedder: Embedder | None = None,
+    showing: float = SHOWING,
 ) -> Examined:
     """What is found in the memory at a path or URL, and in its vector index; nothing is changed.
 
-    vectors, vectors_api_key, embedder: as MemoryStore takes them.
+    vectors, vectors_api_key, embedder: as MemoryStore takes them.  showing: how many seconds the index of a service may
+    take to show what it has; before that nothing counts as a gap.
     Raises NotFound if there is no such file, StorageError if a server cannot be asked.
     """
     url = resolve_url(target)
@@ -67,7 +69,7 @@ def examine(
     findings: list[Finding] = []
     holds: dict[str, Any] = {}
     try:
-        with _server(url) if path is None else _past_the_engine(path) as conn:
+        with looked_at(url) as conn:
             findings += _OF_A_SERVER if path is None else file_findings(conn)
             findings.append(schema := _schema(conn))
             if schema.ok:
@@ -77,7 +79,9 @@ def examine(
     except DBAPIError as error:
         findings.append(Finding("readable", False, str(error.orig)))
     if vectors is not None:
-        findings += _of_index(url, vectors, findings, embedder=embedder, api_key=vectors_api_key)
+        findings += _of_index(
+            url, vectors, findings, embedder=embedder, api_key=vectors_api_key, showing=showing
+        )
     if path is not None:
         # Measured last: what is in the log is copied to the file when the last reader goes.
         holds |= sizes(path, holds)
@@ -97,13 +101,17 @@ def repair(
     embedder: Embedder | None = None,
     progress: Progress = lambda done, total: None,
     patience: float = PATIENCE,
+    showing: float = SHOWING,
 ) -> Repaired:
     """Mend what `examine` finds, as far as it can be, and finish a pending erasure.
 
-    vectors, vectors_api_key: as MemoryStore takes them.  embedder: makes vectors that are missing.  patience: how many seconds an index may take nothing.
+    vectors, vectors_api_key: as MemoryStore takes them.  embedder: makes vectors that are missing.  patience: how many
+    seconds an index may take nothing.  showing: as `examine` takes it.
+    Raises NotFound where there is no memory; none is made.
     """
     given: Any = {"vectors": vectors, "vectors_api_key": vectors_api_key, "embedder": embedder}
-    before = after = examine(target, **given)
+    before = after = examine(target, **given, showing=showing)
+    require_memory(target)
     total = Mended()
     for _ in range(ROUNDS):
         known = after.wrong
@@ -113,7 +121,7 @@ def repair(
         except (RecollectxError, DBAPIError) as error:
             outcome = Mended(failed=[f"it cannot be opened to be mended: {error}"])
         total = Mended(total.done + outcome.done, outcome.failed)
-        after = examine(target, **given)
+        after = examine(target, **given, showing=showing)
         if after.well or after.wrong == known:
             break
     gone = set(before.wrong) - set(after.wrong)
@@ -146,46 +154,22 @@ def finish_erasure(found: Examined) -> Examined:
 
 def _file(url: URL) -> Path | None:
     """The file that a URL names, None for a server's database. Raises NotFound if there is none."""
-    if url.get_backend_name() != "sqlite":
-        return None
     if url.database == MEMORY:
         raise NotFound("a memory in memory is only seen by the process that made it; nothing was looked at")
-    path = Path(str(url.database))
-    if not path.is_file():
+    path = file_of(url)
+    if path is not None and not path.is_file():
         raise NotFound(f"there is no memory at {path}; nothing was looked at")
     return path
 
 
-@contextmanager
-def _past_the_engine(path: Path) -> Iterator[Connection]:
-    """One moment of the file."""
-    address = f"{path.resolve().as_uri()}?mode=ro"
-
-    def connect() -> sqlite3.Connection:
-        return sqlite3.connect(address, uri=True, isolation_level=None)
-
-    engine = create_engine("sqlite://", creator=connect, poolclass=StaticPool)
-    try:
-        with engine.connect() as conn:
-            conn.exec_driver_sql("BEGIN")
-            yield conn
-    finally:
-        engine.dispose()
-
-
-@contextmanager
-def _server(url: URL) -> Iterator[Connection]:
-    """One moment of a server's database."""
-    database = Database.open(url)
-    try:
-        with database.read() as conn:
-            yield conn
-    finally:
-        database.close()
-
-
 def _of_index(
-    url: URL, vectors: Any, findings: list[Finding], *, embedder: Embedder | None, api_key: str | None
+    url: URL,
+    vectors: Any,
+    findings: list[Finding],
+    *,
+    embedder: Embedder | None,
+    api_key: str | None,
+    showing: float,
 ) -> list[Finding]:
     if is_text_backend(vectors):
         return [Finding("index", True, "embeds on its own side; what it holds cannot be listed")]
@@ -194,7 +178,7 @@ def _of_index(
         return [Finding("index", True, "not looked at before the database can be read as it should")]
     try:
         with _index(url, vectors, embedder, api_key) as backend:
-            return [] if backend is None else _compared(url, backend)
+            return [] if backend is None else _compared(url, backend, showing)
     except RecollectxError as error:
         return [Finding("index", False, str(error))]
 
@@ -221,10 +205,10 @@ def _index(
             backend.close()
 
 
-def _compared(url: URL, backend: VectorBackend) -> list[Finding]:
+def _compared(url: URL, backend: VectorBackend, showing: float) -> list[Finding]:
     database = Database.open(url)
     try:
-        return list(index_findings(database, Feed(database, backend, _refuse)))
+        return list(index_findings(database, Feed(database, backend, _refuse), showing=showing))
     finally:
         database.close()
 
@@ -238,5 +222,10 @@ def _schema(conn: Connection) -> Finding:
     if found == HEAD:
         return Finding("schema", True, f"version {HEAD}")
     if found is None:
-        return Finding("schema", False, "the database holds no memory")
+        told = "the database holds no memory; `recollectx init` makes one"
+        if holds_memory(conn):
+            told = (
+                "tables without a version; if they are 0.2.7's, they are moved in when the memory is opened"
+            )
+        return Finding("schema", False, told)
     return Finding("schema", False, f"version {found}, this recollectx has {HEAD}")

@@ -1,9 +1,10 @@
 """A vector index outside against the database: whose it is, how far it has come, and where the two differ.
 
 An index in this process is filled when a scope is first asked, so it may lack anything, but hold nothing else. What
-changes while it is looked at, or waits to be sent, is no gap.
+changes while it is looked at, or waits to be sent, is no gap; nor is what a service shows only a moment after it took it.
 """
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -21,6 +22,9 @@ from recollectx.upkeep.findings import Finding, listed
 BATCH = 1_000
 SAME = 0.999
 """The cosine from which on two vectors are one: half-precision moves it by under 1e-4."""
+SHOWING = 10.0
+"""Seconds within which a service shows what it took; Pinecone names a few."""
+LOOKS = 1.0
 
 _IN_SCOPE = (
     select(ClaimRow.pk, ClaimRow.id)
@@ -50,8 +54,11 @@ class Gaps:
         return self.missing + self.left + self.differing
 
 
-def index_findings(database: Database, feed: Feed) -> Iterator[Finding]:
-    """What is wrong with the index that `feed` feeds; nothing is changed."""
+def index_findings(database: Database, feed: Feed, *, showing: float = SHOWING) -> Iterator[Finding]:
+    """What is wrong with the index that `feed` feeds; nothing is changed.
+
+    showing: for how many seconds, in all, a remote index is looked at again before a gap counts.
+    """
     try:
         if feed.foreign():
             told = f"{feed.name} holds what this memory never fed it; `recollectx reindex --take-over` empties it"
@@ -60,7 +67,7 @@ def index_findings(database: Database, feed: Feed) -> Iterator[Finding]:
         yield Finding("index owner", True, feed.name)
         if feed.backend.placement != "process":
             yield _behind(database, feed)
-        yield from _compared(database, feed)
+        yield from _compared(database, feed, showing)
     except (BackendError, DimensionError, InvalidSetting) as error:
         yield Finding("index", False, str(error))
 
@@ -81,10 +88,10 @@ def is_ahead(database: Database, feed: Feed) -> bool:
         return feed.place(conn) > (Reader(conn).rows(_LAST)[0].n or 0)
 
 
-def _compared(database: Database, feed: Feed) -> Iterator[Finding]:
+def _compared(database: Database, feed: Feed, showing: float) -> Iterator[Finding]:
     found: dict[str, list[str]] = {"missing": [], "left": [], "differing": []}
     looked = 0
-    for gaps in all_gaps(database, feed):
+    for gaps in all_gaps(database, feed, showing=showing):
         looked += 1
         for name in found:
             found[name] += getattr(gaps, name)
@@ -101,12 +108,20 @@ _TOLD = {
 }
 
 
-def all_gaps(database: Database, feed: Feed) -> Iterator[Gaps]:
-    """The gaps of each scope that the database or the index has."""
+def all_gaps(database: Database, feed: Feed, *, showing: float = 0.0) -> Iterator[Gaps]:
+    """The gaps of each scope that the database or the index has; see index_findings."""
     with database.read() as conn:
         scopes = set(Reader(conn).scopes())
+    until = None
     for scope in sorted((scopes | set(feed.backend.scopes())) - {OWNER}):
-        yield scope_gaps(database, feed, scope)
+        gaps = scope_gaps(database, feed, scope)
+        while gaps.ids and feed.backend.placement == "remote":
+            until = time.monotonic() + showing if until is None else until
+            if time.monotonic() >= until:
+                break
+            time.sleep(min(LOOKS, showing))
+            gaps = scope_gaps(database, feed, scope)
+        yield gaps
 
 
 def scope_gaps(database: Database, feed: Feed, scope: str) -> Gaps:

@@ -23,7 +23,7 @@ from recollectx.storage.token_rows import has_tokens
 from recollectx.storage.token_vectors import TokenVectors
 from recollectx.upkeep.checks import IS_LAST, LAST_NUMBERS, LEFT, LIVE_REVISIONS, SAME
 from recollectx.upkeep.indexes import BATCH, all_gaps, is_ahead
-from recollectx.upkeep.reindexing import PATIENCE, Progress, wait_until_fed
+from recollectx.upkeep.reindexing import PATIENCE, Progress, unmark, wait_until_fed
 from recollectx.upkeep.rows import (
     drop_bad_vectors,
     drop_dangling,
@@ -161,6 +161,7 @@ def mend_index(store: MemoryStore, progress: Progress, patience: float) -> str:
             raise InvalidSetting(f"{feed.name} holds what this memory never fed it")
         if is_ahead(store.database, feed):
             rewind(store, feed.name, 0)
+            unmark(store.database, feed)
         wait_until_fed(feed, progress, patience=patience)
     sent = 0
     for gaps in all_gaps(store.database, feed):

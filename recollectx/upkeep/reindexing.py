@@ -1,28 +1,38 @@
 """Feeding a vector index anew: emptied, and filled from the database.
 
 An index outside that is stopped half-way goes on where it was, by the next `reindex` or whoever opens the memory with
-it. An index in this process is cleared and filled scope by scope.
+it; once it has come to where the database was when it was emptied, the next `reindex` empties it again. At the end what
+it holds is counted. An index in this process is cleared and filled scope by scope.
 """
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import delete, func, insert, select
 
 from recollectx.db.engine import Database
-from recollectx.db.tables import DeliveryRow
+from recollectx.db.tables import ClaimRow, DeliveryRow, RevisionRow, VectorRow
 from recollectx.errors import BackendError, InvalidSetting
+from recollectx.storage.batches import last, waiting
 from recollectx.storage.feeding import OWNER, Feed
 from recollectx.storage.memory_store import MemoryStore
 from recollectx.storage.vector.base import VectorBackend
-from recollectx.upkeep.indexes import claims_of
+from recollectx.upkeep.findings import listed
+from recollectx.upkeep.indexes import SHOWING, all_gaps, claims_of
 
 PATIENCE = 20.0
 """Seconds without a step after which an index counts as away."""
 LOOK = 0.1
 UNDER_WAY = "reindex: "
-"""What the name of an index in rx_deliveries begins with while it is fed anew."""
+"""What the name of an index in rx_deliveries begins with while it is fed anew; n is the last change when it was emptied."""
+_WANTED = (
+    select(ClaimRow.scope, func.count())
+    .join(RevisionRow, RevisionRow.claim == ClaimRow.pk)
+    .join(VectorRow, VectorRow.text == RevisionRow.text)
+    .where(RevisionRow.tx_to.is_(None))
+    .group_by(ClaimRow.scope)
+)
 
 Progress = Callable[[int, int], None]
 """Is told how much is done, and of how much."""
@@ -44,12 +54,14 @@ def reindex(
     take_over: bool = False,
     progress: Progress = lambda done, total: None,
     patience: float = PATIENCE,
+    showing: float = SHOWING,
 ) -> Reindexed:
     """Empty the index of an open memory and feed it again; back when the index has and shows everything.
 
     take_over: also an index that another memory feeds, or that holds what nobody is known to have fed.
-    patience: see wait_until_fed.
-    Raises InvalidSetting without an index, or for such an index; BackendError if it does not take what is sent.
+    patience: see wait_until_fed.  showing: how many seconds a service may take to show what it took.
+    Raises InvalidSetting without an index, or for such an index; BackendError if it does not take what is sent, or took
+    it and does not hold it.
     """
     backend = store.backend
     if backend is None:
@@ -62,14 +74,32 @@ def reindex(
         raise InvalidSetting(
             f"{feed.name} holds what this memory never fed it; `recollectx reindex --take-over` empties it all the same"
         )
-    resumed = _is_under_way(store.database, feed) and not feed.foreign() and bool(feed.lag().changes)
+    resumed = not feed.foreign() and _is_under_way(store.database, feed)
     if not resumed:
         feed.start_over()
         _mark(store.database, feed)
     wait_until_fed(feed, progress, patience=patience)
-    _unmark(store.database, feed)
-    scopes = [scope for scope in backend.scopes() if scope != OWNER]
-    return Reindexed(feed.name, sum(backend.count(scope) for scope in scopes), len(scopes), resumed)
+    unmark(store.database, feed)
+    held = {scope: backend.count(scope) for scope in backend.scopes() if scope != OWNER}
+    _check(store.database, feed, held, showing)
+    return Reindexed(feed.name, sum(held.values()), len(held), resumed)
+
+
+def _check(database: Database, feed: Feed, held: dict[str, int], showing: float) -> None:
+    """Raise BackendError unless the index holds what the database has for it, by the counts of each scope."""
+    zeros = bytes(2 * feed.backend.dimension)
+    with database.read() as conn:
+        wanted = {row[0]: row[1] for row in conn.execute(_WANTED.where(VectorRow.vector != zeros))}
+    if held == wanted:
+        return
+    # Others may write meanwhile, and a service may be late: only what stays different by id is wrong.
+    gaps = list(all_gaps(database, feed, showing=showing))
+    if ids := [id for each in gaps for id in each.ids]:
+        lacking, left = (sum(len(getattr(each, name)) for each in gaps) for name in ("missing", "left"))
+        raise BackendError(
+            f"{feed.name} took everything, but lacks {lacking:,} vectors, holds {left:,} that it should not and has "
+            f"{len(ids) - lacking - left:,} others than the database: {listed(ids)}; run `recollectx reindex` once more"
+        )
 
 
 def wait_until_fed(
@@ -109,17 +139,19 @@ def _refill(store: MemoryStore, backend: VectorBackend, progress: Progress) -> N
 
 
 def _is_under_way(database: Database, feed: Feed) -> bool:
+    """Whether an earlier run stopped before the index had all that the database held when it was emptied."""
     with database.read() as conn:
         row = conn.execute(select(DeliveryRow.n).where(DeliveryRow.name == UNDER_WAY + feed.name)).first()
-    return row is not None
+        return row is not None and waiting(conn, feed.place(conn)) > waiting(conn, row.n)
 
 
 def _mark(database: Database, feed: Feed) -> None:
-    _unmark(database, feed)
+    unmark(database, feed)
     with database.write() as conn:
-        conn.execute(insert(DeliveryRow).values(name=UNDER_WAY + feed.name, n=0, attempts=0))
+        conn.execute(insert(DeliveryRow).values(name=UNDER_WAY + feed.name, n=last(conn), attempts=0))
 
 
-def _unmark(database: Database, feed: Feed) -> None:
+def unmark(database: Database, feed: Feed) -> None:
+    """Let no run count as stopped half-way any more."""
     with database.write() as conn:
         conn.execute(delete(DeliveryRow).where(DeliveryRow.name == UNDER_WAY + feed.name))
