@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import snowballstemmer
 
-from recollectx.claims import Claim, SemanticClaim
+from recollectx.claims import STATES, Claim, SemanticClaim
 
 _SEPARATOR = "\x1f"
 _OPENING = frozenset("\"'([{“‘«")
@@ -67,12 +67,22 @@ _BLANKS = _Blanks()
 
 
 _ARTICLES = frozenset({"a", "an", "the"})
+_GRADE = re.compile(r"\b[a-z]{1,2}-(?![\w-])")
 
 
-def _is_bare(text: str) -> bool:
-    """Whether there are only letters and digits without marks, and spaces: nothing for the rules about symbols, which
-    take the most time, to do."""
-    return text.isascii() and text.replace(" ", "").isalnum()
+def _plain_words(text: str) -> list[str] | None:
+    """The words of `text` in small letters where nothing but spaces, or between words of letters the commonest marks,
+    stands between them: there the rules about symbols, which take the most time, have nothing to do. None elsewhere.
+    """
+    if not text.isascii():
+        return None
+    plain = text.lower()
+    if plain.replace(" ", "").isalnum():
+        return plain.split()
+    if "-" in plain and _GRADE.search(plain):
+        return None
+    words = plain.replace(",", " ").replace("-", " ").replace(". ", " ").removesuffix(".").split()
+    return words if "".join(words).isalpha() else None
 
 
 def fold(text: str) -> str:
@@ -81,14 +91,13 @@ def fold(text: str) -> str:
     Never equal: texts that differ in a number, a name, a negation, a symbol, or in being a question.
     Idempotent; text of punctuation alone is kept as it is.
     """
-    if _is_bare(text):
-        words = text.lower().split()
-        if _ARTICLES.isdisjoint(words):
-            return " ".join(words)
+    words = _plain_words(text)
+    if words is not None and _ARTICLES.isdisjoint(words):
+        return " ".join(words)
     plain = " ".join(_compatible(text).split())
     kept = _IN_CONTEXT.sub(lambda found: found[0] if found["keep"] else " ", _without_articles(plain))
     folded = " ".join(kept.translate(_BLANKS).split())
-    if not _is_bare(folded):
+    if not folded.isascii() or not folded.replace(" ", "").isalnum():
         folded = _LOOSE_UNIT.sub("", _QUESTION_MARKS.sub("?", folded))
     return _casefolded(folded or plain)
 
@@ -133,13 +142,10 @@ def _without_articles(text: str) -> str:
     return _ARTICLE.sub(decide, text)
 
 
-def fold_claim(claim: Claim, thing: str | None = None) -> str:
-    """Equal for two claims that say the same; an episode is the same only at the same place and time.
-
-    thing: the claim's slot, if it is known already.
-    """
+def fold_claim(claim: Claim) -> str:
+    """Equal for two claims that say the same; an episode is the same only at the same place and time."""
     if isinstance(claim, SemanticClaim):
-        return _SEPARATOR.join((slot(claim) if thing is None else thing, fold(claim.object)))
+        return _SEPARATOR.join((slot(claim), fold(claim.object)))
     place = (repr(part) for part in (claim.session, claim.position, claim.created_at))
     return _SEPARATOR.join((claim.text, *place))
 
@@ -166,7 +172,7 @@ _WORDS = re.compile(
 )
 _ASCII_WORDS = re.compile(r"\d+(?:,\d{3})+(?![\d,])|\d+\.\d+(?!\w)|[a-z](?:\+\+|\#)(?!\w)|[^\W_]+")
 _ENGLISH = re.compile("[a-z]+")
-_INFLECTED = re.compile("(?:[seyi]|ed|ing|[alu]l|[eo]r|ic|nt|sm|on)$")
+_INFLECTED = re.compile("(?:[sey]|ed|ing|[alu]l|[eo]r|ic|nt|sm|on|(?:nc|l|it|og)i)$")
 """The endings that English stemming acts on; the stemmer takes longer to leave a word alone than all else to store it."""
 _stemmer = snowballstemmer.stemmer("english")
 _stemming = threading.Lock()
@@ -205,9 +211,10 @@ def words_of(text: str) -> list[str]:
 
 def _ascii_words(text: str) -> list[str]:
     """The same of a text in which no letter has marks and no script goes without spaces."""
+    found = _plain_words(text)
+    if found is not None:
+        return found
     plain = text.lower()
-    if _is_bare(plain):
-        return plain.split()
     if "'" in plain or "`" in plain or "_" in plain:
         plain = _INNER_APOSTROPHE.sub("", _POSSESSIVE.sub("", plain.translate(_VARIANTS)))
     words: list[str] = _ASCII_WORDS.findall(plain)
@@ -225,6 +232,34 @@ def _stem(word: str) -> str:
 def tokens(text: str) -> list[str]:
     """The search tokens of `text`, in order, repeats included."""
     return list(map(_stem, words_of(text)))
+
+
+def _fold_and_tokens(text: str) -> tuple[str, str]:
+    """`fold` of a text and its tokens joined by spaces: most texts are taken apart once for both."""
+    words = _plain_words(text)
+    if words is None:
+        return fold(text), " ".join(tokens(text))
+    found = " ".join(map(_stem, words))
+    return (" ".join(words) if _ARTICLES.isdisjoint(words) else fold(text)), found
+
+
+# Few names are in many claims.
+_name = lru_cache(maxsize=1 << 12)(_fold_and_tokens)
+
+
+def indexed(claim: Claim) -> tuple[str, str, str]:
+    """What a claim is found by: `slot`, "" for what is no value of anything, `fold_claim`, and `tokens` joined by
+    spaces."""
+    if not isinstance(claim, SemanticClaim):
+        return "", fold_claim(claim), " ".join(tokens(claim.text))
+    subject, about = _name(claim.subject)
+    predicate, does = _name(claim.predicate)
+    value, words = _fold_and_tokens(claim.object)
+    # Nothing that makes a token reaches over a space.
+    if claim.subject or claim.predicate != STATES:
+        words = " ".join([part for part in (about, does, words) if part])
+    thing = f"{subject}{_SEPARATOR}{predicate}"
+    return thing if claim.subject else "", f"{thing}{_SEPARATOR}{value}", words
 
 
 def query_tokens(text: str) -> list[str]:

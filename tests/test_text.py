@@ -4,7 +4,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from recollectx.claims import EpisodicClaim, SemanticClaim
-from recollectx.text import fold, fold_claim, query_tokens, slot, tokens
+from recollectx.errors import InvalidClaim
+from recollectx.text import fold, fold_claim, indexed, query_tokens, slot, tokens
 
 SAME = [
     ("The cat  sat.", "cat sat"),
@@ -176,6 +177,7 @@ def test_tokens_survive_being_joined_by_spaces(text: str) -> None:
 ENDINGS = """
     s es ies ied us ss sses ed eed eedly edly ing ingly y ly li e l ll al er or ic ant ent ism ion sion tion ate iti ous
     ive ize able ible ance ence ment ement ful ness ative icate iciti ical alize ogi bli abli enci anci izer ator alism
+    i iti aliti alli entli fulli iviti lessli li ousli biliti
 """
 
 
@@ -193,6 +195,22 @@ def test_plain_english_is_read_like_any_other_text(text: str) -> None:
     # A letter with marks sends the whole text the long way.
     assert tokens(f"{text} \u00e9") == [*tokens(text), "e"]
     assert fold(f"\u00e9 x {text} x") == f"\u00e9 {fold(f'x {text} x')}"
+
+
+NAMES = st.text("aAThe x_'s-.,5é\u0301日 \x1c", min_size=1) | st.text(min_size=1)
+
+
+@given(NAMES, NAMES, NAMES)
+@example("", "states", "the zebra's")
+@example("Ana", "lives_in", "'s")
+def test_what_a_claim_is_found_by_is_its_words_taken_together(
+    subject: str, predicate: str, value: str
+) -> None:
+    try:
+        fact = SemanticClaim(subject=subject, predicate=predicate, object=value)
+    except InvalidClaim:
+        return
+    assert indexed(fact) == (slot(fact) if subject else "", fold_claim(fact), " ".join(tokens(fact.text)))
 
 
 def test_a_question_keeps_what_it_is_about_once_and_in_order() -> None:

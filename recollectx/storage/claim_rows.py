@@ -1,7 +1,8 @@
 """The rows that make up a claim: its wordings with their vectors, its revisions, its assertions, its numbers."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence, Set
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -9,14 +10,12 @@ from sqlalchemy import Connection, bindparam, select
 
 from recollectx.claims import Assertion, Claim, SemanticClaim
 from recollectx.db.statements import fetch
-from recollectx.db.tables import AssertionRow, ClaimRow, RevisionRow, TextRow, VectorRow
+from recollectx.db.tables import AssertionRow, RevisionRow, TextRow, VectorRow
 from recollectx.embeddings.base import Vectors
 from recollectx.errors import ModelMismatch, NotFound
 from recollectx.instants import to_micros
-from recollectx.propagation import Belief
-from recollectx.storage.reading import hashes, setting_of
+from recollectx.storage.reading import keys_of, setting_of
 from recollectx.storage.rows import Rows
-from recollectx.text import tokens
 
 _LIVE_REVISION = select(RevisionRow.pk, RevisionRow.text, RevisionRow.stated_to).where(
     RevisionRow.claim == bindparam("claim"), RevisionRow.tx_to.is_(None)
@@ -29,7 +28,7 @@ def micros(seconds: float | None) -> int | None:
 
 
 _encoded = json.JSONEncoder(ensure_ascii=False).encode
-_HALF = np.dtype("<f2")
+HALF = np.dtype("<f2")
 
 
 def _json(value: Any) -> str | None:
@@ -38,9 +37,10 @@ def _json(value: Any) -> str | None:
 
 def _dates(assertion: Assertion) -> str | None:
     """The same of its dates."""
-    if not assertion.dates:
-        return None
-    return f"[{', '.join([str(to_micros(date)) for date in assertion.dates])}]"
+    dates = assertion.dates
+    if len(dates) == 1:
+        return f"[{to_micros(dates[0])}]"
+    return f"[{', '.join([str(to_micros(date)) for date in dates])}]" if dates else None
 
 
 class ClaimRows(Rows):
@@ -71,75 +71,99 @@ class ClaimRows(Rows):
             raise NotFound(f"no claim has the id {claim_id!r}")
         return found.pk, found.scope
 
-    def _identity(self, claim: Claim, belief: Belief) -> int:
-        pk, created = self.key(ClaimRow), to_micros(claim.created_at)
-        numbers = (belief.strength, belief.confidence)
-        self.lay(ClaimRow, (pk, claim.id, claim.scope, claim.type, created, *numbers, None))
-        return pk
-
-    def _text(self, pk: int, claim: Claim) -> int:
-        said, slot = hashes(claim.scope, claim)
-        text, words = self.key(TextRow), claim.text
-        wording = (
-            (claim.subject, claim.predicate, claim.object)
-            if isinstance(claim, SemanticClaim)
-            else (None, None, words)
-        )
-        self.lay(TextRow, (text, pk, said, slot, *wording, " ".join(tokens(words))))
-        if claim.id in self._vectors:
-            # Of one wording only: the claim may be reworded in the same transaction.
-            self._vector(text, self._vectors.pop(claim.id))
-        else:
+    def _texts(
+        self, pks: Sequence[int], claims: Sequence[Claim], vectors: Sequence[bytes | None]
+    ) -> Sequence[int]:
+        """One wording for each of these claims, with its vector where there is one; returns their keys."""
+        texts = self.keys(TextRow, len(claims))
+        said, slots, words = [], [], []
+        subjects: list[str | None] = []
+        predicates: list[str | None] = []
+        objects = []
+        for claim in claims:
+            same, slot, tokens = keys_of(claim.scope, claim)
+            said.append(same)
+            slots.append(slot)
+            words.append(tokens)
+            if isinstance(claim, SemanticClaim):
+                subjects.append(claim.subject)
+                predicates.append(claim.predicate)
+                objects.append(claim.object)
+            else:
+                subjects.append(None)
+                predicates.append(None)
+                objects.append(claim.text)
+        self.lay_all(TextRow, texts, pks, said, slots, subjects, predicates, objects, words)
+        embedded = [text for text, vector in zip(texts, vectors, strict=True) if vector is not None]
+        self.lay_all(VectorRow, embedded, [vector for vector in vectors if vector is not None])
+        if len(embedded) < len(claims):
             self.bare = True
-        return text
+        return texts
 
-    def _vector(self, text: int, vector: Vectors) -> None:
+    def _vectors_of(self, ids: Sequence[str]) -> list[bytes | None]:
+        """The vectors that were given for claims, once: they may be reworded in the same transaction."""
+        found = [self._vectors.pop(each, None) for each in ids]
+        self._check({len(vector) for vector in found if vector is not None})
+        return [None if vector is None else vector.astype(HALF).tobytes() for vector in found]
+
+    def _check(self, dimensions: Set[int]) -> None:
+        """Raise ModelMismatch for vectors that are not those of the model that the memory is embedded by now."""
         if self._dimension is None:
             since, model = self._model_held
             if model is not None and (self._model is None or since == self._model):
                 self._dimension = setting_of(model)["dimension"]
-        if self._dimension != len(vector):
+        if dimensions - {self._dimension}:
             raise ModelMismatch(
                 "the memory was embedded by another model meanwhile; nothing was written, try again"
             )
-        self.lay(VectorRow, (text, vector.astype(_HALF).tobytes()))
 
-    def _revision(self, pk: int, text: int, claim: Claim, *, stated_to: int | None) -> None:
-        values = (
-            self.key(RevisionRow),
-            pk,
-            text,
-            claim.importance,
-            claim.category,
-            claim.status,
-            claim.basis,
-            _json(claim.entities),
-            _json(claim.metadata),
-            micros(claim.valid_from),
-            micros(claim.valid_to),
+    def _revisions(
+        self,
+        pks: Sequence[int],
+        texts: Sequence[int],
+        claims: Sequence[Claim],
+        *,
+        stated_to: Sequence[int | None],
+    ) -> None:
+        self.lay_all(
+            RevisionRow,
+            self.keys(RevisionRow, len(claims)),
+            pks,
+            texts,
+            [claim.importance for claim in claims],
+            [claim.category for claim in claims],
+            [claim.status for claim in claims],
+            [claim.basis for claim in claims],
+            [_json(claim.entities) for claim in claims],
+            [_json(claim.metadata) for claim in claims],
+            [micros(claim.valid_from) for claim in claims],
+            [micros(claim.valid_to) for claim in claims],
             stated_to,
-            micros(claim.due_at),
-            micros(claim.review_after),
-            claim.session,
-            claim.position,
+            [micros(claim.due_at) for claim in claims],
+            [micros(claim.review_after) for claim in claims],
+            [claim.session for claim in claims],
+            [claim.position for claim in claims],
+            repeat(self.seq),
+            repeat(None),
         )
-        self.lay(RevisionRow, (*values, self.seq, None))
 
     def _live_revision(self, pk: int) -> Any:
         self.flush()
         return fetch(self.conn, _LIVE_REVISION, {"claim": pk})[0]
 
-    def _assertion(self, pk: int, assertion: Assertion) -> None:
-        values = (
-            self.key(AssertionRow),
-            pk,
-            assertion.source,
-            assertion.confidence,
-            _json(assertion.evidence),
-            assertion.span,
-            to_micros(assertion.said_at),
-            assertion.session,
-            assertion.times,
-            _dates(assertion),
+    def _assertions(self, pks: Sequence[int], said: Sequence[Assertion]) -> None:
+        self.lay_all(
+            AssertionRow,
+            self.keys(AssertionRow, len(said)),
+            pks,
+            [each.source for each in said],
+            [each.confidence for each in said],
+            [_json(each.evidence) for each in said],
+            [each.span for each in said],
+            [to_micros(each.said_at) for each in said],
+            [each.session for each in said],
+            [each.times for each in said],
+            [_dates(each) for each in said],
+            repeat(self.seq),
+            repeat(None),
         )
-        self.lay(AssertionRow, (*values, self.seq, None))

@@ -278,8 +278,11 @@ class MemoryStore(Spellings):
         writer = Writer(conn, clock=self.clock, cause=cause, vectors=vectors, model=model)
         if isinstance(changes, Sequence) and len(changes) > 1:
             writer.reader.ask_for([change.claim.id for change in changes if isinstance(change, Assert)])
-        for change in changes(writer.reader) if callable(changes) else changes:
-            writer.make(change)
+        if callable(changes):
+            for change in changes(writer.reader):
+                writer.make(change)
+        else:
+            writer.make_all(changes)
         if writer.count:
             writer.finish()
         return writer

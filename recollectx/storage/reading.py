@@ -3,12 +3,12 @@
 Claims are integer keys in here; ids are for people and are resolved at the border.
 """
 
-import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
+from hashlib import blake2b
 from itertools import chain
 from typing import Any, Protocol, TypeVar
 
@@ -50,7 +50,7 @@ from recollectx.errors import InvalidClaim
 from recollectx.instants import from_micros, to_micros
 from recollectx.propagation import Rule, Voice, rule_from, strongest
 from recollectx.storage.past import THEN, as_of
-from recollectx.text import fold_claim, slot
+from recollectx.text import indexed
 
 CHUNK = 500
 _Value = TypeVar("_Value", Assertion, Edge, EpisodicClaim, SemanticClaim)
@@ -90,19 +90,16 @@ class Wording:
     position: int | None
 
 
-def hashes(scope: str, claim: Claim) -> tuple[int, int | None]:
-    """63 bits that equal claims of one scope share, and 63 that values of the same thing do; None for what is no
-    value of anything."""
-    if not isinstance(claim, SemanticClaim):
-        return _hash(scope, claim.type, fold_claim(claim)), None
-    thing = slot(claim)
-    said = _hash(scope, claim.type, fold_claim(claim, thing))
-    return said, _hash(scope, "slot", thing) if claim.subject else None
+def keys_of(scope: str, claim: Claim) -> tuple[int, int | None, str]:
+    """What a wording is found by: 63 bits that equal claims of one scope share, 63 that values of the same thing do
+    (None for what is no value of anything), and its search tokens."""
+    thing, says, words = indexed(claim)
+    said = _hash(f"{scope}\x1e{claim.type}\x1e{says}")
+    return said, _hash(f"{scope}\x1eslot\x1e{thing}") if thing else None, words
 
 
-def _hash(*parts: str) -> int:
-    digest = hashlib.blake2b("\x1e".join(parts).encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "big") >> 1
+def _hash(words: str) -> int:
+    return int.from_bytes(blake2b(words.encode(), digest_size=8).digest(), "big") >> 1
 
 
 def chunks(items: Collection[Any], size: int = CHUNK) -> Iterator[list[Any]]:
@@ -448,7 +445,7 @@ class Reader:
         """Known claims of `scope` that say the same as `claim`, and with `rivals` the values of the same
         thing that are in use, or were superseded only after `claim` began."""
         since = to_micros(claim.since)
-        said, key = hashes(scope, claim)
+        said, key, _ = keys_of(scope, claim)
         pks = [row.claim for row in self._rows(_SAID, said=said, since=since)]
         if rivals and key is not None:
             pks += [row.claim for row in self._rows(_RIVALS, slot=key, since=since)]

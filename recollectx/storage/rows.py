@@ -4,7 +4,8 @@ Rows wait until a reader of the same transaction asks for anything, or the trans
 then a handful of statements. Numbers are handed out here, as nobody else can write meanwhile.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, repeat
 from operator import itemgetter
 from typing import Any, cast
 
@@ -121,6 +122,17 @@ class Rows:
         self._pending[mapped] += values
         self._waiting = True
 
+    def keys(self, mapped: type, count: int) -> range:
+        """Numbers for as many rows."""
+        first = self._next[mapped]
+        self._next[mapped] = first + count
+        return range(first, first + count)
+
+    def lay_all(self, mapped: type, *columns: Iterable[Any]) -> None:
+        """Let rows wait, given by all their columns; a column may be endless where another ends."""
+        self._pending[mapped] += chain.from_iterable(zip(*columns, strict=False))
+        self._waiting = True
+
     def put(self, mapped: type, row: Mapping[str, Any]) -> None:
         """The same of a row by name, which takes thrice as long."""
         self.lay(mapped, _VALUES[mapped](row))
@@ -155,3 +167,11 @@ class Rows:
         n = self.key(ChangeRow)
         self.lay(ChangeRow, (n, self.seq, scope, kind, claim, other, detail))
         return n
+
+    def log_all(self, kind: str, scopes: Sequence[str], claims: Sequence[int]) -> range:
+        """Note the same change of many claims; returns its numbers."""
+        numbers = self.keys(ChangeRow, len(claims))
+        self.lay_all(
+            ChangeRow, numbers, repeat(self.seq), scopes, repeat(kind), claims, repeat(None), repeat(None)
+        )
+        return numbers

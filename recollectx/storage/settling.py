@@ -6,8 +6,9 @@ it.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from itertools import repeat
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, select, update
@@ -51,7 +52,9 @@ class Settling(ClaimRows):
         self._freed: set[int] = set()
         self._bereft: dict[int, set[int]] = defaultdict(set)
         self._back: set[int] = set()
-        self._moved: dict[int, tuple[Any, ...]] = {}
+        # Of each claim that moved, what is believed of it now, and the change that moved it.
+        self._moved: dict[int, Belief] = {}
+        self._movers: dict[int, int] = {}
         self._alone_at: dict[tuple[float, float, bool], Belief] = {}
         self.rule: Rule = LogOdds() if self.head.rule is None else rule_of(self.head.rule)
 
@@ -59,8 +62,11 @@ class Settling(ClaimRows):
         """This claim must be solved anew because of change `n`; what it bears on follows."""
         self._dirty.setdefault(pk, n)
 
-    def _strength(self, pk: int, belief: Belief, n: int) -> None:
-        self._moved[pk] = (pk, self.seq, _read(belief), belief.strength, n)
+    def _move(self, pks: Iterable[int], beliefs: Iterable[Belief], changes: Iterable[int]) -> None:
+        """What is believed of claims from now on, each because of a change."""
+        pks = tuple(pks)
+        self._moved.update(zip(pks, beliefs, strict=True))
+        self._movers.update(zip(pks, changes, strict=True))
 
     def _stand(self, pk: int, status: Status, valid_to: int | None, n: int) -> None:
         """Another status and end of validity (microseconds); what was stated of the end stays."""
@@ -68,7 +74,7 @@ class Settling(ClaimRows):
         self.close(RevisionRow, row.pk)
         ends = None if valid_to is None else from_micros(valid_to)
         changed = replace(claim, status=status, valid_to=ends)
-        self._revision(pk, row.text, changed, stated_to=row.stated_to)
+        self._revisions([pk], [row.text], [changed], stated_to=[row.stated_to])
         self._shake(pk, n)
         self._unsure.add(pk)
 
@@ -87,8 +93,15 @@ class Settling(ClaimRows):
         """Settle statuses and confidences, and write the transaction's own row."""
         self._restand()
         self._solve()
-        for row in self._moved.values():
-            self.lay(StrengthRow, row)
+        beliefs = self._moved.values()
+        self.lay_all(
+            StrengthRow,
+            self._moved,
+            repeat(self.seq),
+            [_read(belief) for belief in beliefs],
+            [belief.strength for belief in beliefs],
+            self._movers.values(),
+        )
         self.put(Tx, {"seq": self.seq, "at": self.at, "cause": self._cause})
         self.flush()
 
@@ -111,7 +124,7 @@ class Settling(ClaimRows):
         moved = settle(self.rule, StoredGraph(self.reader), self._dirty).moved
         scopes = self.reader.identities(moved)
         for pk, (belief, cause) in moved.items():
-            self._strength(pk, belief, cause)
+            self._move([pk], [belief], [cause])
             self.log("strength", scopes[pk].scope, pk, cause)
             self._believe(pk, belief.strength, _read(belief))
 

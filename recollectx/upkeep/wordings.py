@@ -13,7 +13,7 @@ from sqlalchemy import Connection, bindparam, select
 from recollectx.claims import SemanticClaim
 from recollectx.db.statements import fetch
 from recollectx.db.tables import ClaimRow, TextRow
-from recollectx.storage.reading import as_stored, hashes
+from recollectx.storage.reading import as_stored, keys_of
 from recollectx.text import tokens
 
 _BATCH = 2_000
@@ -59,12 +59,13 @@ def wordings(conn: Connection) -> Iterator[Kept]:
 
 
 def _kept(row: Any) -> Kept:
-    said, slot, words = row.said, row.slot, row.object
+    said, slot = row.said, row.slot
     if row.type == "semantic" and row.subject is not None and row.predicate is not None:
         named = {name: getattr(row, name) for name in ("subject", "predicate", "object", "type")}
         claim = as_stored(SemanticClaim, named)
-        (said, slot), words = hashes(row.scope, claim), claim.text
-    found = " ".join(tokens(words))
+        said, slot, found = keys_of(row.scope, claim)
+    else:
+        found = " ".join(tokens(row.object))
     return Kept(
         row.pk,
         row.id,
