@@ -1,18 +1,20 @@
 """Moving a memory to another database: the same in every row and at every moment, also after kills in the middle."""
 
 import json
+import random
 import shutil
 import sqlite3
 from contextlib import closing
 
 import kill_migration
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from conftest import START, event, fact, home
 from hypothesis import given
 from hypothesis import strategies as st
 from shelf import Shelf
-from sqlalchemy import select, text
+from sqlalchemy import inspect, select, text
 
 from recollectx import ALL_SCOPES, Memory
 from recollectx.cli.app import app
@@ -20,11 +22,19 @@ from recollectx.db.engine import Database
 from recollectx.db.migrate import MIGRATING, version
 from recollectx.db.tables import DeliveryRow
 from recollectx.embeddings import HashEmbedder
-from recollectx.errors import InvalidClaim, InvalidSetting, MigrationUnfinished, NotFound, StorageError
+from recollectx.errors import (
+    BackendError,
+    InvalidClaim,
+    InvalidSetting,
+    MigrationUnfinished,
+    NotFound,
+    StorageError,
+)
 from recollectx.upkeep import migrating
-from recollectx.upkeep.copying import added, digest_of, refuse_nul, tables
+from recollectx.upkeep.copying import added, digest_of, tables
 from recollectx.upkeep.doctor import examine
 from recollectx.upkeep.migrating import migrate
+from recollectx.upkeep.refusing import refuse_nul
 from recollectx.upkeep.reindexing import wait_until_fed
 
 D = 32
@@ -261,6 +271,32 @@ def test_texts_that_postgresql_refuses_are_named_before_anything_is_copied(db):
     database.close()
 
 
+def test_names_too_long_for_postgresql_are_named_before_anything_is_copied(tmp_path, postgres):
+    chance = random.Random(7)
+    long = ["".join(chr(chance.randrange(0x4E00, 0x9FFF)) for _ in range(1_000)) for _ in range(3)]
+    source, url = tmp_path / "long.db", postgres.empty()
+    with Memory.open(source, embedder=None) as memory:
+        memory.store(fact("minty", long[0], id="\u4e00" * 1_000))
+        memory.in_scope(long[1]).store(fact("minty"))
+        memory.store(fact("sweet", id=long[2]))
+    with pytest.raises(InvalidClaim, match="; 3 do") as refused:
+        migrate(source, url)
+    for name, value in zip(("source", "scope", "id"), long, strict=True):
+        assert f"{name} '{value[:20]}'… of 3,000 bytes" in str(refused.value)
+    with closing(Database.open(url)) as database, database.read() as conn:
+        assert inspect(conn).get_table_names() == []
+    postgres.drop(url)
+
+
+def test_long_names_that_can_be_compressed_are_moved(tmp_path, postgres):
+    source, url = tmp_path / "long.db", postgres.empty()
+    with Memory.open(source, scope="\u4e00" * 1_000, embedder=None) as memory:
+        memory.store(fact("minty", "\u4e8c" * 1_000, id="\u4e09" * 1_000))
+    migrate(source, url)
+    assert dump(url) == dump(source)
+    postgres.drop(url)
+
+
 VALUES = st.one_of(st.none(), st.integers(), st.floats(), st.text(max_size=5), st.binary(max_size=5))
 ROWS = st.lists(st.tuples(VALUES, VALUES), max_size=6)
 
@@ -302,6 +338,45 @@ def test_another_index_is_fed(db, target):
         assert list(conn.execute(select(DeliveryRow.name)).scalars()) == ["shelf:new"]
 
 
+class Full(Shelf):
+    """Takes no vectors."""
+
+    def _upsert(self, scope, ids, vectors):
+        raise OSError("the shelf is full")
+
+
+@pytest.mark.parametrize("wrong", ["nonsense", "pgvector", "away", "another's", "long"])
+def test_an_index_that_cannot_be_had_is_told_before_anything_is_moved(db, tmp_path, wrong):
+    target, vectors = tmp_path / "target.db", wrong
+    if wrong == "away":
+        vectors = Shelf(D, {})
+        vectors.away = True
+    elif wrong == "another's":
+        vectors = Shelf(D, {("global", "x"): np.ones(D, np.float32)})
+    elif wrong == "long":
+        vectors = Shelf(2 * D, {})
+    embedder = EMBEDDER if wrong != "long" else HashEmbedder(2 * D)
+    with pytest.raises((InvalidSetting, BackendError), match="nothing was moved"):
+        migrate(db, target, vectors=vectors, embedder=embedder)
+    assert not target.exists()
+    assert migrate(db, target).resumed is False
+
+
+def test_an_index_that_fails_after_all_was_moved_is_fed_by_the_same_call(db, target):
+    other = {}
+    with pytest.raises(BackendError, match=r"everything was moved.*is full"):
+        migrate(db, target, vectors=Full(D, other), embedder=EMBEDDER, patience=0.1)
+    with pytest.raises(InvalidSetting, match="holds a memory"):
+        migrate(db, target)
+    done = migrate(db, target, vectors=Shelf(D, other), embedder=EMBEDDER)
+    assert (done.only_fed, done.rows["rx_claims"], done.index) == (True, FACTS + 5, "shelf:shelf")
+    assert examine(target, vectors=Shelf(D, other), embedder=EMBEDDER, showing=0).wrong == ()
+    with Memory.open(db, embedder=None) as memory:
+        memory.store(fact("minty"))
+    with pytest.raises(InvalidSetting, match="holds a memory"):
+        migrate(db, target, vectors=Shelf(D, {}), embedder=EMBEDDER)
+
+
 # -- the command -------------------------------------------------------------------------------------------
 
 
@@ -318,6 +393,11 @@ def test_the_command(db, target, monkeypatch, tmp_path):
     result = run("--to", str(tmp_path / "more.db"))
     assert result.exit_code == 0
     assert f"{FACTS + 5} claims" in result.stdout
+    monkeypatch.setenv("RECOLLECTX_EMBEDDER", "hash")
+    monkeypatch.setenv("RECOLLECTX_VECTORS", "pgvector")
+    result = run("--to", str(tmp_path / "third.db"))
+    assert (result.exit_code, "nothing was moved" in result.stderr) == (1, True)
+    assert run("--to", str(tmp_path / "third.db"), "--vectors", "exact").exit_code == 0
     assert run().exit_code == 2
 
 

@@ -20,7 +20,8 @@ def migrate(terminal: Terminal, target: str, restart: bool) -> None:
     """Move everything to another database, and compare both at the end.
 
     Stopped half-way, it goes on where it was when it is run again; until it is finished, the database there is not
-    opened as a memory. The memory here is only read and stays. With --vectors the index named is fed as well.
+    opened as a memory. The memory here is only read and stays. The vector index of this run is fed as well; it is asked
+    before anything is moved, and if it fails later, the same once more feeds it.
     """
     named = terminal.settings["vectors"]
     vectors = None if named in (None, EXACT) else named
@@ -41,6 +42,7 @@ def migrate(terminal: Terminal, target: str, restart: bool) -> None:
         "compared": [{"tx": tx, "claims": claims} for tx, claims in done.moments],
         "resumed": done.resumed,
         "index": done.index,
+        "only_fed": done.only_fed,
     }
     terminal.show(document, Text(_told(done)))
 
@@ -48,12 +50,15 @@ def migrate(terminal: Terminal, target: str, restart: bool) -> None:
 def _told(done: Migrated) -> str:
     claims = f"{done.rows['rx_claims']:,} claims and {sum(done.rows.values()):,} rows in all"
     times = ", ".join(str(tx) for tx, _ in done.moments)
-    lines = [
-        f"moved from {plain(done.source)} to {plain(done.target)}: {claims}",
-        f"compared: every row, and what was believed after transactions {times}"
-        if times
-        else "nothing was held",
-    ]
+    if done.only_fed:
+        lines = [f"{plain(done.target)} had everything already: {claims}"]
+    else:
+        lines = [
+            f"moved from {plain(done.source)} to {plain(done.target)}: {claims}",
+            f"compared: every row, and what was believed after transactions {times}"
+            if times
+            else "nothing was held",
+        ]
     if done.index is not None:
         lines.append(f"the index {plain(done.index)} has everything")
     return "\n".join(lines)

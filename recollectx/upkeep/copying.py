@@ -5,7 +5,7 @@ of the last row that is there, how many rows are, and the sum of their digests.
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from typing import Any
@@ -15,10 +15,8 @@ from sqlalchemy import Column, Connection, MetaData, Table, Text, delete, func, 
 from recollectx.db.bulk import Rows, batches, key_of, put_rows
 from recollectx.db.engine import Database
 from recollectx.db.migrate import OURS
-from recollectx.db.tables import Base, ChangeRow, ClaimRow, DeliveryRow, Tx
-from recollectx.errors import InvalidClaim
+from recollectx.db.tables import Base, ChangeRow, DeliveryRow, Tx
 from recollectx.storage.rows import table_of
-from recollectx.upkeep.findings import listed
 
 BATCH = 2_000
 DIGEST = 16
@@ -46,6 +44,15 @@ class Origin:
     def same_moment(self, other: "Origin") -> bool:
         """Whether nothing was written in between."""
         return (self.last, self.changes) == (other.last, other.changes)
+
+    def is_in(self, conn: Connection) -> bool:
+        """Whether another database holds all of its transactions, as a copy does, be it written to since."""
+        if self.last is None or _transaction(conn, Tx.seq) != self.first:
+            return False
+        seq, at = self.last
+        changes = select(func.max(ChangeRow.n)).where(ChangeRow.seq <= seq)
+        known = conn.execute(select(Tx.at).where(Tx.seq == seq)).scalar()
+        return known == at and (conn.execute(changes).scalar() or 0) == self.changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,31 +168,3 @@ def empty(conn: Connection) -> None:
 def _keep(conn: Connection, name: str, value: Mapping[str, Any]) -> None:
     conn.execute(delete(_kept).where(_kept.c.name == name))
     conn.execute(_kept.insert().values(name=name, value=json.dumps(value)))
-
-
-def refuse_nul(conn: Connection) -> None:
-    """Raise InvalidClaim, naming the claims, if a SQLite file holds a text that PostgreSQL refuses."""
-    found = list(dict.fromkeys(_with_nul(conn)))
-    if found:
-        raise InvalidClaim(
-            f"PostgreSQL holds no NUL characters; {len(found):,} texts have one: {listed(found)}; erase them, or "
-            "stay with SQLite"
-        )
-
-
-def _with_nul(conn: Connection) -> Iterable[str]:
-    """What names the rows that hold a NUL character."""
-    for table in tables():
-        for column in table.columns:
-            if isinstance(column.type, Text):
-                holds = select(table).where(func.instr(column, func.char(0)) > 0)
-                yield from (_name_of(conn, table, row) for row in conn.execute(holds))
-
-
-def _name_of(conn: Connection, table: Table, row: Any) -> str:
-    if table is table_of(ClaimRow):
-        return f"claim {row.id!r}"
-    if "claim" in table.columns and row.claim is not None:
-        id = conn.execute(select(ClaimRow.id).where(ClaimRow.pk == row.claim)).scalar()
-        return f"claim {id!r}"
-    return f"{table.name} {', '.join(map(str, key_of(table, row)))}"

@@ -6,8 +6,7 @@ always. Nothing is changed unless it is mended, and no memory is made where ther
 
 import os
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,16 +19,14 @@ from recollectx.db.engine import MEMORY, Database, resolve_url
 from recollectx.db.migrate import HEAD, version
 from recollectx.db.urls import place_of
 from recollectx.embeddings.base import Embedder
-from recollectx.errors import InvalidSetting, NotFound, RecollectxError
-from recollectx.storage.feeding import Feed
+from recollectx.errors import NotFound, RecollectxError
 from recollectx.storage.memory_store import MemoryStore
 from recollectx.storage.vector.base import VectorBackend
-from recollectx.storage.vector.named import EXACT, backend_from
 from recollectx.storage.vector.text import TextProtocol, is_text_backend
 from recollectx.upkeep.checks import content_findings, file_findings, server_findings
 from recollectx.upkeep.findings import Examined, Finding
 from recollectx.upkeep.holding import held, sizes
-from recollectx.upkeep.indexes import SHOWING, index_findings
+from recollectx.upkeep.indexes import SHOWING, index_findings, index_of, reading_feed
 from recollectx.upkeep.looking import file_of, holds_memory, looked_at, require_memory
 from recollectx.upkeep.mending import Mended, mend
 from recollectx.upkeep.reindexing import PATIENCE, Progress
@@ -177,44 +174,18 @@ def _of_index(
     if any(not each.ok for each in findings if each.check in asked):
         return [Finding("index", True, "not looked at before the database can be read as it should")]
     try:
-        with _index(url, vectors, embedder, api_key) as backend:
+        with index_of(url, vectors, embedder, api_key) as backend:
             return [] if backend is None else _compared(url, backend, showing)
     except RecollectxError as error:
         return [Finding("index", False, str(error))]
 
 
-@contextmanager
-def _index(
-    url: URL, vectors: Any, embedder: Embedder | None, api_key: str | None
-) -> Iterator[VectorBackend | None]:
-    """The index that is meant; one that is made from its name is closed at the end."""
-    if not isinstance(vectors, str):
-        yield vectors
-        return
-    if vectors == EXACT:
-        yield None
-        return
-    if embedder is None:
-        raise InvalidSetting("no embedder is configured that tells how long the vectors of the index are")
-    address = url.render_as_string(hide_password=False)
-    backend = backend_from(vectors, embedder=embedder, database=address, api_key=api_key)
-    try:
-        yield backend
-    finally:
-        if backend is not None:
-            backend.close()
-
-
 def _compared(url: URL, backend: VectorBackend, showing: float) -> list[Finding]:
     database = Database.open(url)
     try:
-        return list(index_findings(database, Feed(database, backend, _refuse), showing=showing))
+        return list(index_findings(database, reading_feed(database, backend), showing=showing))
     finally:
         database.close()
-
-
-def _refuse(*_: Any, **__: Any) -> Any:
-    raise AssertionError("looking a memory over writes nothing")
 
 
 def _schema(conn: Connection) -> Finding:

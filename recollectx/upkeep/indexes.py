@@ -6,17 +6,22 @@ changes while it is looked at, or waits to be sent, is no gap; nor is what a ser
 
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from sqlalchemy import bindparam, func, select
+from sqlalchemy.engine import URL
 
 from recollectx.db.engine import Database
 from recollectx.db.tables import ChangeRow, ClaimRow
-from recollectx.embeddings.base import Vectors
+from recollectx.embeddings.base import Embedder, Vectors
 from recollectx.errors import BackendError, DimensionError, InvalidSetting
 from recollectx.storage.feeding import OWNER, Feed
 from recollectx.storage.reading import Reader, chunks
+from recollectx.storage.vector.base import VectorBackend
+from recollectx.storage.vector.named import EXACT, backend_from
 from recollectx.upkeep.findings import Finding, listed
 
 BATCH = 1_000
@@ -52,6 +57,37 @@ class Gaps:
     def ids(self) -> list[str]:
         """All of them."""
         return self.missing + self.left + self.differing
+
+
+@contextmanager
+def index_of(
+    url: URL, vectors: Any, embedder: Embedder | None, api_key: str | None
+) -> Iterator[VectorBackend | None]:
+    """The index that is meant beside the database at `url`, None for the exact one; one made from its name is closed in the end."""
+    if not isinstance(vectors, str):
+        yield vectors
+        return
+    if vectors == EXACT:
+        yield None
+        return
+    if embedder is None:
+        raise InvalidSetting("no embedder is configured that tells how long the vectors of the index are")
+    address = url.render_as_string(hide_password=False)
+    backend = backend_from(vectors, embedder=embedder, database=address, api_key=api_key)
+    try:
+        yield backend
+    finally:
+        if backend is not None:
+            backend.close()
+
+
+def reading_feed(database: Database, backend: VectorBackend) -> Feed:
+    """A feed to ask what an index has and should have, which never feeds it."""
+    return Feed(database, backend, _refuse)
+
+
+def _refuse(*_: Any, **__: Any) -> Any:
+    raise AssertionError("looking a memory over writes nothing")
 
 
 def index_findings(database: Database, feed: Feed, *, showing: float = SHOWING) -> Iterator[Finding]:

@@ -7,21 +7,24 @@ read, and as of one moment; if it was written to since, that is noticed.
 """
 
 import os
-from collections.abc import Callable
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, select
 from sqlalchemy.engine import URL
 
 from recollectx.db.engine import MEMORY, Database, resolve_url
 from recollectx.db.migrate import HEAD, MIGRATING, set_version, upgrade, version
-from recollectx.db.tables import DeliveryRow
 from recollectx.embeddings.base import Embedder
-from recollectx.errors import InvalidSetting, MigrationUnfinished, NotFound
+from recollectx.errors import (
+    BackendError,
+    DimensionError,
+    InvalidSetting,
+    MigrationUnfinished,
+)
 from recollectx.storage.memory_store import MemoryStore
 from recollectx.storage.vector.base import VectorBackend
+from recollectx.storage.vector.named import EXACT
 from recollectx.storage.vector.text import TextProtocol
 from recollectx.upkeep.copying import (
     BATCH,
@@ -33,11 +36,14 @@ from recollectx.upkeep.copying import (
     empty,
     finish,
     origin_of,
-    refuse_nul,
     tables,
     under_way,
 )
-from recollectx.upkeep.reindexing import Progress, wait_until_fed
+from recollectx.upkeep.handing_over import check_index, feed_there
+from recollectx.upkeep.indexes import index_of
+from recollectx.upkeep.looking import has_memory, require_memory
+from recollectx.upkeep.refusing import refuse_long, refuse_nul
+from recollectx.upkeep.reindexing import PATIENCE, Progress
 from recollectx.upkeep.verifying import compare_rows, compare_times
 
 Target = str | os.PathLike[str] | URL
@@ -46,7 +52,8 @@ Target = str | os.PathLike[str] | URL
 @dataclass(frozen=True, slots=True)
 class Migrated:
     """What was moved. rows: by table.  moments: the transactions after which both were compared, each with how many
-    claims were believed then.  resumed: it went on where an earlier call had stopped.  index: what was fed, if any."""
+    claims were believed then.  resumed: it went on where an earlier call had stopped.  index: what was fed, if any.
+    only_fed: all rows were there by an earlier call, so they were not compared again."""
 
     source: str
     target: str
@@ -54,6 +61,7 @@ class Migrated:
     moments: tuple[tuple[int, int], ...]
     resumed: bool
     index: str | None = None
+    only_fed: bool = False
 
 
 def migrate(
@@ -66,34 +74,66 @@ def migrate(
     restart: bool = False,
     batch: int = BATCH,
     progress: Progress = lambda done, total: None,
+    patience: float = PATIENCE,
 ) -> Migrated:
     """Move the memory at `source` to the database at `target`, which must be empty or half-way there.
 
     vectors, vectors_api_key, embedder: the index that the memory has there, as MemoryStore takes it; it is fed, from
-    where it was if it is the one that the memory has here.  restart: delete what an unfinished call left and begin anew.  batch: how many
-    rows are in memory, and in one transaction, at once.
-    Raises InvalidSetting for a target that holds something else, MigrationUnfinished if the source was written to since
-    it began, InvalidClaim for texts that the target cannot hold, StorageError if what is there is not the same.
+    where it was if it is the one that the memory has here. It is asked before anything is moved; if it fails later, the
+    same call feeds it.  restart: delete what an unfinished call left and begin anew.  batch: how many rows are in
+    memory, and in one transaction, at once.  patience: how many seconds an index may take nothing.
+    Raises InvalidSetting for a target that holds something else and an index that cannot be had there, BackendError for
+    one that does not answer, MigrationUnfinished if the source was written to since it began, InvalidClaim for texts
+    that the target cannot hold, StorageError if what is there is not the same.
     """
-    with closing(_opened(source, must_exist=True)) as origin, closing(_opened(target)) as end:
+    with ExitStack() as held:
+        origin = held.enter_context(closing(_opened(source, must_exist=True)))
+        end = held.enter_context(closing(_opened(target)))
         if origin is end:
             raise InvalidSetting("the memory is there already; name another database to move it to")
-        moved = _move(origin, end, restart=restart, batch=batch, progress=progress)
-        if vectors is None:
+        _check_version(origin)
+        there = None if vectors in (None, EXACT) else _there_already(origin, end)
+        try:
+            backend = held.enter_context(index_of(end.url, vectors, embedder, vectors_api_key))
+            if isinstance(backend, VectorBackend):
+                check_index(end if there else origin, backend)
+        except (DimensionError, InvalidSetting) as error:
+            raise InvalidSetting(
+                f"{error}; nothing was moved, --vectors names another index or `exact`"
+            ) from error
+        except BackendError as error:
+            raise BackendError(f"{error}; nothing was moved") from error
+        moved = there or _move(origin, end, restart=restart, batch=batch, progress=progress)
+        if backend is None:
             return moved
-        store = MemoryStore(end.url, vectors, vectors_api_key=vectors_api_key, embedder=embedder)
-        with closing(store):
-            return _fed(origin, store, moved, progress)
+        store = held.enter_context(closing(MemoryStore(end.url, backend, embedder=embedder)))
+        return replace(moved, index=feed_there(origin, store, progress, patience))
+
+
+def _check_version(source: Database) -> None:
+    with source.read() as conn:
+        found = version(conn)
+    if found != HEAD:
+        raise InvalidSetting(f"{source.place} is at version {found or '0.2.7'}, not {HEAD}; open it once")
+
+
+def _there_already(source: Database, target: Database) -> Migrated | None:
+    """What an earlier call has moved, if all of the source is in the target."""
+    if not has_memory(target.url):
+        return None
+    with source.read() as conn, target.read() as there:
+        if version(there) != HEAD or not origin_of(conn, source.place).is_in(there):
+            return None
+        counts = {table.name: count_rows(conn, table) for table in tables()}
+    return Migrated(source.place, target.place, counts, (), resumed=True, only_fed=True)
 
 
 def _move(source: Database, target: Database, *, restart: bool, batch: int, progress: Progress) -> Migrated:
     place = source.place
     with source.read() as conn:
-        if (found := version(conn)) != HEAD:
-            told = "holds no memory" if found is None else f"is at version {found}, not {HEAD}; open it once"
-            raise InvalidSetting(f"{place} {told}")
         if (conn.dialect.name, target.engine.dialect.name) == ("sqlite", "postgresql"):
             refuse_nul(conn)
+            refuse_long(conn, target)
         origin = origin_of(conn, place)
         resumed = _prepare(target, origin, restart=restart)
         counts = {table.name: count_rows(conn, table) for table in tables()}
@@ -167,28 +207,6 @@ def _opened(target: Target, *, must_exist: bool = False) -> Database:
     url = resolve_url(target)
     if url.database == MEMORY:
         raise InvalidSetting("a memory in memory cannot be moved; name a file or a server's database")
-    if must_exist and url.get_backend_name() == "sqlite" and not Path(str(url.database)).is_file():
-        raise NotFound(f"there is no memory at {url.database}")
+    if must_exist:
+        require_memory(url)
     return Database.open(url)
-
-
-def _fed(
-    source: Database, store: MemoryStore, moved: Migrated, progress: Callable[[int, int], None]
-) -> Migrated:
-    """Let the index of the memory have everything; one that it had before goes on where it was."""
-    feed = store.feed
-    if feed is None:
-        return moved
-    if feed.backend.placement == "remote":
-        with source.read() as conn:
-            row = conn.execute(select(DeliveryRow.n).where(DeliveryRow.name == feed.name)).first()
-        if row is not None:
-            with store.database.write() as conn:
-                conn.execute(insert(DeliveryRow).values(name=feed.name, n=row.n, attempts=0))
-    if feed.foreign():
-        raise InvalidSetting(
-            f"everything was moved, but {feed.name} holds what this memory never fed it; "
-            "`recollectx reindex --take-over` empties and feeds it"
-        )
-    wait_until_fed(feed, progress)
-    return replace(moved, index=feed.name)
