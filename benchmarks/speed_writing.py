@@ -1,7 +1,8 @@
 """The speed of writing: beside sqlite3 alone writing the same rows, and `store` as memories grow.
 
 Raw means: the very INSERTs that the library sent on another copy of the same file, in the same transactions, with
-the same pragmas.
+the same pragmas. They are recorded from ours beforehand, so ours has met the words: those it had to stem for the first
+time, .04 to .01 of all as in conversations of that length, would add 2 to 3 microseconds to a claim.
 """
 
 import shutil

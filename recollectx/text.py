@@ -243,8 +243,11 @@ def _fold_and_tokens(text: str) -> tuple[str, str]:
     return (" ".join(words) if _ARTICLES.isdisjoint(words) else fold(text)), found
 
 
-# Few names are in many claims.
-_name = lru_cache(maxsize=1 << 12)(_fold_and_tokens)
+@lru_cache(maxsize=1 << 12)
+def _name(text: str) -> tuple[str, str]:
+    """The same of a name, of which few are in many claims; the tokens with a space after them."""
+    folded, words = _fold_and_tokens(text)
+    return folded, f"{words} " if words else ""
 
 
 def indexed(claim: Claim) -> tuple[str, str, str]:
@@ -257,7 +260,7 @@ def indexed(claim: Claim) -> tuple[str, str, str]:
     value, words = _fold_and_tokens(claim.object)
     # Nothing that makes a token reaches over a space.
     if claim.subject or claim.predicate != STATES:
-        words = " ".join([part for part in (about, does, words) if part])
+        words = f"{about}{does}{words}".rstrip()
     thing = f"{subject}{_SEPARATOR}{predicate}"
     return thing if claim.subject else "", f"{thing}{_SEPARATOR}{value}", words
 

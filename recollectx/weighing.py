@@ -93,9 +93,14 @@ Peers: TypeAlias = Callable[[int], Peer]
 
 
 class Rule(Protocol):
-    """How strength follows from assertions and arrows. `low_trust`: sources trusted less share one group."""
+    """How strength follows from assertions and arrows. `low_trust`: sources trusted less share one group.
+
+    A value, which can be hashed: what it makes of a claim is remembered.
+    """
 
     name: ClassVar[str]
+
+    def __hash__(self) -> int: ...
 
     @property
     def low_trust(self) -> float:

@@ -17,6 +17,7 @@ from recollectx.instants import to_micros
 from recollectx.propagation import Belief
 from recollectx.storage.claim_rows import micros
 from recollectx.storage.ruling import Ruling
+from recollectx.storage.settling import alone
 
 _DERIVED = Basis.DERIVED
 _STORABLE = (SemanticClaim, EpisodicClaim)
@@ -63,7 +64,7 @@ class Asserting(Ruling):
             belief = found.get(place)
             if belief is None:
                 trust = self.reader.trust(each.source, claim.scope)
-                belief = found[place] = self._alone(each.confidence, trust, claim.basis is _DERIVED)
+                belief = found[place] = alone(self.rule, each.confidence, trust, claim.basis is _DERIVED)
             beliefs.append(belief)
         return beliefs
 

@@ -78,6 +78,8 @@ class Linking(Settling):
 
     def _inherit(self) -> None:
         """Let what came back contradict the values that it now holds beside."""
+        if not self._back:
+            return
         for pk, claim in sorted(self.reader.claims(self._back).items()):
             if claim.status in CURRENT:
                 for edge in inherited(self.reader, pk, self._bereft[pk]):

@@ -60,6 +60,5 @@ class Ruling(Linking):
     def _ruled(self, rule: Rule, n: int) -> None:
         """Confidence follows by another rule from now on."""
         self.rule = rule
-        self._alone_at.clear()
         for (pk,) in self.conn.execute(select(ClaimRow.pk).where(ClaimRow.erased.is_(None))).all():
             self._shake(pk, n)

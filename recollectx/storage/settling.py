@@ -8,6 +8,7 @@ it.
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from itertools import repeat
 from typing import Any
 
@@ -55,7 +56,6 @@ class Settling(ClaimRows):
         # Of each claim that moved, what is believed of it now, and the change that moved it.
         self._moved: dict[int, Belief] = {}
         self._movers: dict[int, int] = {}
-        self._alone_at: dict[tuple[float, float, bool], Belief] = {}
         self.rule: Rule = LogOdds() if self.head.rule is None else rule_of(self.head.rule)
 
     def _shake(self, pk: int, n: int) -> None:
@@ -77,14 +77,6 @@ class Settling(ClaimRows):
         self._revisions([pk], [row.text], [changed], stated_to=[row.stated_to])
         self._shake(pk, n)
         self._unsure.add(pk)
-
-    def _alone(self, confidence: float, trust: float, derived: bool) -> Belief:
-        """What is believed of a claim that one source asserts and nothing bears on."""
-        place = (confidence, trust, derived)
-        if place not in self._alone_at:
-            node = Node(0, (Voice(None, confidence, trust),), (), derived, True)
-            self._alone_at[place] = self.rule.local(node, _no_peers)
-        return self._alone_at[place]
 
     def _believe(self, pk: int, strength: float, confidence: float) -> None:
         execute(self.conn, _BELIEVE, {"key": pk, "strength": strength, "confidence": confidence})
@@ -133,6 +125,12 @@ class Settling(ClaimRows):
         self.flush()
         rows = self.conn.execute(select(ChangeRow.claim, ChangeRow.other).where(ChangeRow.seq == self.seq))
         return sorted({pk for row in rows for pk in row if pk is not None})
+
+
+@lru_cache(maxsize=1 << 10)
+def alone(rule: Rule, confidence: float, trust: float, derived: bool) -> Belief:
+    """What is believed of a claim that one source asserts and nothing bears on."""
+    return rule.local(Node(0, (Voice(None, confidence, trust),), (), derived, True), _no_peers)
 
 
 def _read(belief: Belief) -> float:
