@@ -6,7 +6,6 @@ larger one an HNSW index names the nearest, going on for as long as the scope fi
 before there are `k`, every vector of the scope is compared.
 """
 
-import os
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,7 +15,7 @@ import numpy as np
 from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.exc import DBAPIError
 
-from recollectx.db.urls import PSYCOPG, place_of, resolve_url
+from recollectx.db.urls import PSYCOPG, address_of, place_of, resolve_url
 from recollectx.embeddings.base import Embedder
 from recollectx.errors import BackendError, DimensionError, InvalidSetting
 from recollectx.extras import require
@@ -31,6 +30,8 @@ EXACT = 5_000
 EF_LEAST, EF_MOST = 100, 1_000
 """How widely the index is searched: twice `k`, within these. The most that pgvector allows is 1,000."""
 _TYPED = "recollectx.pgvector"
+_WHICH = "SELECT oid, pg_postmaster_start_time()::text FROM pg_database WHERE datname = current_database()"
+"""What no two databases have in common, and everybody may ask."""
 _NOT_THERE = frozenset({"58P01", "0A000", "42501", "42704"})  # no such extension, or not for this user
 
 
@@ -65,17 +66,16 @@ class PgVectorBackend(VectorBackend):
             raise InvalidSetting("pgvector is a part of PostgreSQL; keep the memory at a postgresql:// URL")
         self._engine = create_engine(url.set(drivername=PSYCOPG), pool_pre_ping=True)
         self._secret = url.password
-        self._place = place_of(url)
+        self._place, self._address = place_of(url), address_of(url)
         self._table = table
         self._sql = statements(table, dimension)
         self._local = threading.local()
-        self._made = False
-        self._pid = os.getpid()
+        self._made = self._known = False
 
     @property
     def address(self) -> str:
         """Database and table."""
-        return f"pgvector:{self._place}#{self._table}"
+        return f"pgvector:{self._address}#{self._table}"
 
     @contextmanager
     def joined(self, conn: Connection) -> Iterator[None]:
@@ -87,20 +87,35 @@ class PgVectorBackend(VectorBackend):
         finally:
             self._local.conn = before
 
+    def beside(self, conn: Connection) -> bool:
+        """Whether `conn` is a connection to the database that this index lives in."""
+        if conn.dialect.name != "postgresql":
+            return False
+        if address_of(conn.engine.url) == self._address:
+            return True
+        with self._step():
+            own = self._cursor(typed=False).execute(_WHICH).fetchone()
+        return tuple(own) == tuple(conn.exec_driver_sql(_WHICH).one())
+
     @property
     def _conn(self) -> Connection | None:
         return getattr(self._local, "conn", None)
 
     @contextmanager
     def _session(self, *, writing: bool) -> Iterator[None]:
-        if self._pid != os.getpid():
-            self._engine.dispose(close=False)
-            self._pid = os.getpid()
-        if self._conn is not None:
-            yield
-            return
-        with self._engine.begin() as conn, self.joined(conn):
-            yield
+        try:
+            if self._conn is not None:
+                yield
+                return
+            with self._engine.begin() as conn, self.joined(conn):
+                yield
+        except BaseException:
+            # The table may be gone.
+            self._made = False
+            raise
+
+    def _forked(self) -> None:
+        self._engine.dispose(close=False)
 
     def _close(self) -> None:
         self._engine.dispose()
@@ -119,6 +134,10 @@ class PgVectorBackend(VectorBackend):
         self._run("delete", scope=scope, ids=sorted(ids))
 
     def _search(self, scope: str, vector: Vectors, k: int) -> list[Near]:
+        if self._known and not self._ready():
+            raise BackendError(
+                f"the table {self._table} in {self._place} is gone; it is made anew when it is fed"
+            )
         rows: list[Any] = []
         if self.dimension <= INDEXED_HALF and self._run("is large", scope=scope, most=EXACT):
             self._run("widen", ef=str(min(EF_MOST, max(EF_LEAST, 2 * k))))
@@ -183,7 +202,7 @@ class PgVectorBackend(VectorBackend):
                 f"{self.address} holds {length}-d vectors, this index takes {self.dimension}-d ones; "
                 "run `recollectx reindex`, or name another table"
             )
-        self._made = True
+        self._made = self._known = True
         return True
 
     def _length(self) -> int | None:
@@ -203,4 +222,4 @@ class PgVectorBackend(VectorBackend):
                 f"{self._place} has no pgvector for this user: {error.orig}; install it on the server and have a "
                 "superuser run CREATE EXTENSION vector in that database"
             ) from error
-        self._made = True
+        self._made = self._known = True
