@@ -259,7 +259,7 @@ class TestService:
         assert [near.id for near in index.search_vector("a", some(1)[0], 9)] == ["y"]
 
     @pytest.mark.parametrize("write", ["upsert", "delete", "clear"])
-    def test_the_first_write_after_a_loss_makes_the_collection_as_it_was(self, service, write):
+    def test_a_write_to_a_lost_collection_fails_once_and_then_makes_it_as_it_was(self, service, write):
         index = index_of(service)
         service.engine.delete_collection("claims")
         service.indexed.clear()
@@ -268,10 +268,33 @@ class TestService:
             "delete": lambda: index.delete_ids("a", ["x"]),
             "clear": index.clear,
         }
+        with pytest.raises(BackendError, match="is gone, and what it held"):
+            writes[write]()
         writes[write]()
         assert index.ids("a") == (["x"] if write == "upsert" else [])
         assert [page.body["hnsw_config"]["payload_m"] for page in pages(service, "") if page.body] == [16, 16]
         assert "scope" in service.indexed["claims"]
+
+    def test_who_feeds_is_not_let_on_because_somebody_else_saw_the_loss(self, service):
+        index = index_of(service)
+        service.engine.delete_collection("claims")
+        with ThreadPoolExecutor(1) as other:
+            assert other.submit(index.ids, "a").result() == []
+        with pytest.raises(BackendError, match="is gone"):
+            index.upsert_vectors("a", ["x"], some(1))
+        assert not service.engine.collection_exists("claims")
+
+    def test_a_memory_feeds_a_lost_collection_from_the_beginning(self, service, path):
+        index = index_of(service)
+        with Memory.open(path, vectors=index, embedder=HashEmbedder(4)) as memory:
+            first = memory.store(fact("of smoke")).claim_id
+            assert memory.settle(10)
+            service.engine.delete_collection("claims")
+            before = memory.recall("smoke").hits
+            second = memory.store(fact("of honey")).claim_id
+            assert memory.settle(10)
+            assert second in index.ids("global")
+            assert [(hit.claim.id, hit.parts.cosine is None) for hit in before] == [(first, False)]
 
     def test_a_collection_of_others_in_place_of_a_lost_one_is_refused(self, service):
         index = index_of(service)

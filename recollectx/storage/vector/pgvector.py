@@ -4,6 +4,9 @@ The table may stand in the claims' own database: within `joined(conn)` what is w
 `conn`, and is there or not there with the claims. Scopes of up to EXACT vectors are compared vector by vector. In a
 larger one an HNSW index names the nearest, going on for as long as the scope filter leaves too few; where it gives up
 before there are `k`, every vector of the scope is compared.
+
+A table that is dropped while the index is open reads as empty. A search fails, as what is nearest is not known, and so does a
+write until the index was cleared: to go on feeding in the middle would leave out what came before.
 """
 
 import threading
@@ -124,6 +127,8 @@ class PgVectorBackend(VectorBackend):
 
     def _upsert(self, scope: str, ids: Sequence[str], vectors: Vectors) -> None:
         if not self._ready():
+            if self._known:
+                raise self._gone()
             self._make()
         # In one order, so that two who write the same ids do not wait for each other.
         rows = sorted(zip(ids, vectors, strict=True), key=lambda row: row[0])
@@ -135,9 +140,7 @@ class PgVectorBackend(VectorBackend):
 
     def _search(self, scope: str, vector: Vectors, k: int) -> list[Near]:
         if self._known and not self._ready():
-            raise BackendError(
-                f"the table {self._table} in {self._place} is gone; it is made anew when it is fed"
-            )
+            raise self._gone()
         rows: list[Any] = []
         if self.dimension <= INDEXED_HALF and self._run("is large", scope=scope, most=EXACT):
             self._run("widen", ef=str(min(EF_MOST, max(EF_LEAST, 2 * k))))
@@ -166,12 +169,19 @@ class PgVectorBackend(VectorBackend):
             self._run("clear", scope=scope)
             return
         length = self._length()
-        if length == self.dimension:
+        if length is None:
+            self._made = self._known = False
+        elif length == self.dimension:
             self._run("clear all")
-        elif length is not None:
+        else:
             self._cursor(typed=False).execute(self._sql["reshape"])
 
     # What they are made of
+
+    def _gone(self) -> BackendError:
+        return BackendError(
+            f"the table {self._table} in {self._place} is gone, and what it held with it; run `recollectx reindex`"
+        )
 
     def _run(self, name: str, **values: Any) -> list[Any]:
         """The rows of a statement; none while there is no table."""

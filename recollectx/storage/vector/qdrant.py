@@ -4,8 +4,9 @@ A point is one claim: its id is a UUID made of scope and claim id, and both stan
 an indexed keyword that every call filters by, so scopes are told apart by their exact text, and a server builds a graph
 for each scope instead of one for all. A write is answered when it can be read.
 
-A server may lose the collection while the index is open. The next write makes it anew; until then it reads as empty, but a
-search fails, as what is nearest is not known.
+A server may lose the collection while the index is open. Then it reads as empty, but a search fails, as what is nearest is not
+known, and so does the first write of a thread that has not seen it empty: a feed that goes on in the middle would leave
+out what came before. The next write makes it anew.
 """
 
 import threading
@@ -32,6 +33,12 @@ BATCH, BATCH_BYTES = 1_000, 16_000_000
 """Most points and bytes of one request: a server takes 32 MB unless set otherwise (service.max_request_size_mb)."""
 PAGE = 5_000
 TIMEOUT = 30
+
+
+class _Seen(threading.local):
+    """What a thread knows. lost: that the collection is gone."""
+
+    lost = False
 
 
 class QdrantBackend(VectorBackend):
@@ -71,6 +78,7 @@ class QdrantBackend(VectorBackend):
         self.distance = distance
         self._secret = api_key
         self._checked = self._known = False
+        self._seen = _Seen()
         self._models: Any = require("qdrant_client.models", "qdrant")
         self._wanted = Wanted(collection_name, dimension, distance, auto_create_collection)
         self._served = is_server(url)
@@ -128,7 +136,7 @@ class QdrantBackend(VectorBackend):
             with_payload=["id"],
         )
         if found is None:
-            raise BackendError(f"collection {self.collection_name!r} is gone; it is made anew when it is fed")
+            raise self._gone()
         return [Near(point.payload["id"], point.score) for point in found.points]
 
     def _vectors_of(self, scope: str, ids: Sequence[str]) -> dict[str, Vectors]:
@@ -158,7 +166,7 @@ class QdrantBackend(VectorBackend):
         with self._turn:
             try:
                 if not self._checked:
-                    self._checked = self._ready(make=writing or not self._known)
+                    self._checked = self._ready(make=not self._known or (writing and self._seen.lost))
                     self._known |= self._checked
                 yield
             except BaseException:
@@ -190,22 +198,23 @@ class QdrantBackend(VectorBackend):
     def _read(self, call: str, *args: Any, **more: Any) -> Any:
         """What the client answers; None if the collection is gone."""
         try:
-            return getattr(self._client, call)(self.collection_name, *args, **more)
+            answer = getattr(self._client, call)(self.collection_name, *args, **more)
         except Exception as error:
             if not is_missing(error):
                 raise
-            self._checked = False
+            self._checked, self._seen.lost = False, True
             return None
+        self._seen.lost = False
+        return answer
 
     def _written(self, call: str, what: Any) -> None:
-        """Have the client write, into a collection made anew if the one there was is gone."""
-        try:
-            getattr(self._client, call)(self.collection_name, what, wait=True)
-        except Exception as error:
-            if not is_missing(error):
-                raise
-            self._ready(make=True)
-            getattr(self._client, call)(self.collection_name, what, wait=True)
+        if self._read(call, what, wait=True) is None:
+            raise self._gone()
+
+    def _gone(self) -> BackendError:
+        return BackendError(
+            f"collection {self.collection_name!r} is gone, and what it held with it; feed it again"
+        )
 
     def _of(self, scope: str | None) -> Any:
         """The filter that lets through what is in `scope`, or all."""
