@@ -284,7 +284,7 @@ class TestService:
             index.upsert_vectors("a", ["x"], some(1))
         assert not service.engine.collection_exists("claims")
 
-    def test_a_memory_feeds_a_lost_collection_from_the_beginning(self, service, path):
+    def test_a_memory_goes_on_when_its_collection_is_lost(self, service, path):
         index = index_of(service)
         with Memory.open(path, vectors=index, embedder=HashEmbedder(4)) as memory:
             first = memory.store(fact("of smoke")).claim_id
