@@ -8,8 +8,7 @@ import asyncio
 import contextvars
 import threading
 from collections.abc import Callable, Coroutine, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -29,35 +28,49 @@ Part = TypeVar("Part")
 
 
 class Turns:
-    """Runs functions in at most `workers` threads; whoever comes later waits without one."""
+    """Runs functions in at most `workers` threads, for callers in any event loop; whoever comes later waits without one."""
 
     def __init__(self, workers: int) -> None:
         if type(workers) is not int or workers < 1:
             raise InvalidSetting(f"workers must be a whole number from 1, got {workers!r}")
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="recollectx")
-        self._free = asyncio.Semaphore(workers)
+        self._ending: Future[None] | None = None
+        self._once = threading.Lock()
 
     async def run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """What the function returns or raises."""
-        loop = asyncio.get_running_loop()
+        """What the function returns or raises; StorageError if its turn comes after the end."""
         context = contextvars.copy_context()
-        await self._free.acquire()
         try:
-            begun = self._threads.submit(context.run, partial(function, *args, **kwargs))
+            turn = self._threads.submit(self._begun, context, partial(function, *args, **kwargs))
         except RuntimeError as error:
-            self._free.release()
-            raise StorageError("this memory is closed; open it again") from error
-        # The thread is taken until the function ends, also where nobody awaits it any more.
-        begun.add_done_callback(lambda _: self._freed(loop))
-        return await asyncio.wrap_future(begun)
+            raise _closed() from error
+        # Cancelling takes away a turn that is still to come; a thread is taken until the function ends.
+        return await asyncio.wrap_future(turn)
 
-    def _freed(self, loop: asyncio.AbstractEventLoop) -> None:
-        with suppress(RuntimeError):  # the loop may have ended before the thread did
-            loop.call_soon_threadsafe(self._free.release)
+    def _begun(self, context: contextvars.Context, call: Callable[[], T]) -> T:
+        if self._ending is not None:
+            raise _closed()
+        return context.run(call)
 
-    async def end(self) -> None:
-        """Wait for what is under way; nothing more is begun."""
-        await asyncio.get_running_loop().run_in_executor(None, self._threads.shutdown)
+    async def end(self, last: Callable[[], None]) -> None:
+        """Begin nothing more, wait for what is under way and do `last`, once, even if whoever awaits it is cancelled."""
+        with self._once:
+            if self._ending is None:
+                begun = threading.Event()
+                closing = ThreadPoolExecutor(1, thread_name_prefix="recollectx closing")
+                self._ending = closing.submit(self._end, begun, last)
+                closing.shutdown(wait=False)
+                begun.wait()  # from then on it cannot be cancelled
+        await asyncio.wrap_future(self._ending)
+
+    def _end(self, begun: threading.Event, last: Callable[[], None]) -> None:
+        begun.set()
+        self._threads.shutdown()
+        last()
+
+
+def _closed() -> StorageError:
+    return StorageError("this memory is closed; open it again")
 
 
 class Face:
@@ -114,7 +127,7 @@ class AsyncGraph(Face):
 
 
 class AsyncMemory(Face):
-    """A Memory whose methods are awaited, for one event loop.
+    """A Memory whose methods are awaited, in any event loop.
 
     memory: what it stands for; close either, not both.  workers: how many calls are under way at most; more wait.
     Use it in an `async with`, or await `aclose`.
@@ -144,11 +157,9 @@ class AsyncMemory(Face):
         return AsyncMemory(self.memory.in_scope(scope), turns=self._turns)
 
     async def aclose(self) -> None:
-        """Let what is under way end, and the database go."""
-        try:
-            await self._turns.run(self.memory.close)
-        finally:
-            await self._turns.end()
+        """Wait for what is under way, and let the database go. Calls that wait for their turn get StorageError; a second
+        call of this does nothing but wait for the first."""
+        await self._turns.end(self.memory.close)
 
     async def __aenter__(self) -> "AsyncMemory":
         return self

@@ -1,9 +1,11 @@
 """Settings: what a memory is opened with, from code, the environment and a TOML file, and where each came from.
 
 What is given in code counts first, then the environment, then the file, then the default. A file is TOML with the
-names of SETTINGS as keys, at the top or in a table [recollectx]; RECOLLECTX_CONFIG names one if none is given.
+names of SETTINGS as keys, at the top or all in a table [recollectx], beside which other programs may have tables of their
+own; RECOLLECTX_CONFIG names one if none is given.
 """
 
+import math
 import os
 import tomllib
 from collections.abc import Mapping
@@ -19,13 +21,15 @@ from recollectx.masking import masked
 FILE_VARIABLE = "RECOLLECTX_CONFIG"
 TABLE = "recollectx"
 HIDDEN = "(set, not shown)"
+LONGEST_WAIT = 2_000_000
+"""Seconds; databases count milliseconds in 32 bits."""
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One thing that can be set. kind: str, bool, int or float.  least: of a number.  objects: code may give something
-    else than text, such as an embedder."""
+    """One thing that can be set. kind: str, bool, int or float.  least, most: of a number.  objects: code may give
+    something else than text, such as an embedder."""
 
     name: str
     kind: type
@@ -33,6 +37,7 @@ class Setting:
     help: str
     variable: str
     least: float = 0
+    most: float = math.inf
     secret: bool = False
     objects: bool = False
 
@@ -51,7 +56,9 @@ SETTINGS: Mapping[str, Setting] = {
         _setting("embedder", str, "auto", "what makes vectors of texts, by name", objects=True),
         _setting("llm", str, None, "a language model that extracts and decides, by name", objects=True),
         _setting("token_vectors", bool, None, "whether to keep a vector of every token"),
-        _setting("busy_seconds", float, 30.0, "how long to wait for another process's write"),
+        _setting(
+            "busy_seconds", float, 30.0, "how long to wait for another process's write", most=LONGEST_WAIT
+        ),
         _setting("cache_mb", int, 512, "about how much memory the indexes of all scopes take", least=1),
     )
 }
@@ -73,6 +80,9 @@ class Chosen:
         if self.setting.secret:
             return HIDDEN
         return masked(self.value) if isinstance(self.value, str) else self.value
+
+    def __repr__(self) -> str:
+        return f"Chosen({self.setting.name}={self.shown!r}, origin={self.origin!r})"
 
 
 class Settings:
@@ -129,7 +139,7 @@ def _chosen(
     if setting.name in in_file:
         value = in_file[setting.name]
         if setting.objects and not isinstance(value, str):
-            raise InvalidSetting(f"{setting.name} in {path} must be text, got {value!r}")
+            raise InvalidSetting(f"{setting.name} in {path} must be text, got {_told(setting, value)}")
         return Chosen(setting, _checked(setting, value, str(path)), str(path))
     return Chosen(setting, setting.default, "default")
 
@@ -160,16 +170,28 @@ def _checked(setting: Setting, value: Any, origin: str) -> Any:
     elif setting.kind is bool:
         right = isinstance(value, bool)
     else:
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        right = number and (setting.kind is float or isinstance(value, int)) and value >= setting.least
+        number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        right = number and (setting.kind is float or isinstance(value, int))
+        right = right and setting.least <= value <= setting.most
     if right:
         return value
-    shown = HIDDEN if setting.secret else repr(value)
     kind = {str: "text that is not blank", bool: "true or false", int: "a whole number"}.get(
         setting.kind, "a number"
     )
     least = f" from {setting.least:g}" if setting.kind in (int, float) else ""
-    raise InvalidSetting(f"{setting.name} ({origin}) must be {kind}{least}, got {shown}")
+    most = f" to {setting.most:.0f}" if math.isfinite(setting.most) else ""
+    raise InvalidSetting(
+        f"{setting.name} ({origin}) must be {kind}{least}{most}, got {_told(setting, value)}"
+    )
+
+
+def _told(setting: Setting, value: Any) -> str:
+    """A value that is refused, as far as it may be shown: what is no single number or text can hold anything."""
+    if setting.secret:
+        return HIDDEN
+    if isinstance(value, str | int | float):
+        return masked(repr(value))
+    return f"a {type(value).__name__}"
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -182,5 +204,9 @@ def _read(path: Path) -> dict[str, Any]:
         raise InvalidSetting(f"{path} is no TOML: {error}") from error
     table = found.get(TABLE, found)
     if not isinstance(table, dict):
-        raise InvalidSetting(f"[{TABLE}] in {path} must be a table, got {table!r}")
+        raise InvalidSetting(f"[{TABLE}] in {path} must be a table, got a {type(table).__name__}")
+    if table is not found:
+        for name, value in found.items():
+            if not isinstance(value, dict):
+                raise InvalidSetting(f"{name!r} stands above [{TABLE}] in {path}; move it below that line")
     return table

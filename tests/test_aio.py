@@ -150,6 +150,84 @@ def test_a_closed_one_says_so(path):
     asyncio.run(told())
 
 
+def test_closing_waits_for_what_is_under_way_and_begins_nothing_more(path):
+    stored, go = threading.Event(), threading.Event()
+
+    def progress(_):
+        stored.set()
+        go.wait(10)
+
+    async def told():
+        memory = await AsyncMemory.open(path, embedder=None, workers=1)
+        claims = [fact(f"of herb {n}") for n in range(40)]
+        long = asyncio.create_task(memory.store_many(claims, batch=10, progress=progress))
+        await asyncio.to_thread(stored.wait, 10)
+        waiting = asyncio.create_task(memory.store(fact("of haste")))
+        await asyncio.sleep(0)
+        closing = asyncio.create_task(memory.aclose())
+        await asyncio.sleep(0.05)
+        assert not closing.done()
+        with pytest.raises(StorageError, match="closed"):
+            await memory.count()
+        go.set()
+        await closing
+        with pytest.raises(StorageError, match="closed"):
+            await waiting
+        return await long
+
+    assert len(asyncio.run(told())) == 40
+    with Memory.open(path, embedder=None) as again:
+        assert again.count() == 40
+
+
+def test_closing_twice_or_in_vain_at_first_closes_once(path):
+    begun, go = threading.Event(), threading.Event()
+
+    def busy():
+        begun.set()
+        go.wait(10)
+
+    async def told():
+        memory = await AsyncMemory.open(path, embedder=None)
+        call = asyncio.create_task(memory._turns.run(busy))
+        await asyncio.to_thread(begun.wait, 10)
+        first = asyncio.create_task(memory.aclose())
+        await asyncio.sleep(0)
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        go.set()
+        await asyncio.gather(memory.aclose(), memory.aclose(), call)
+        await memory.aclose()
+        with pytest.raises(StorageError, match="closed"):
+            memory.memory.count()
+
+    asyncio.run(told())
+
+
+def test_the_next_loop_has_the_threads_of_one_that_ended_before_its_call(path):
+    begun, go = threading.Event(), threading.Event()
+    memory = AsyncMemory(Memory.open(path, embedder=None), workers=1)
+
+    def busy():
+        begun.set()
+        go.wait(10)
+
+    async def leaves():
+        call = asyncio.create_task(memory._turns.run(busy))
+        await asyncio.to_thread(begun.wait, 10)
+        call.cancel()
+
+    async def comes():
+        go.set()
+        found = await asyncio.wait_for(memory.count(), 10)
+        await memory.aclose()
+        return found
+
+    asyncio.run(leaves())
+    assert asyncio.run(comes()) == 0
+
+
 @pytest.mark.parametrize("workers", [0, -1, 1.5, True])
 def test_workers_must_be_a_number(path, workers):
     with Memory.open(path, embedder=None) as memory, pytest.raises(InvalidSetting, match="workers"):

@@ -170,3 +170,34 @@ def test_what_is_erased_is_gone_from_everywhere(service):
     recalled(service, "garden", "rhubarb")  # which brings an index in this process up
     if store.backend is not None:
         assert not set(doomed) & set(store.backend.ids("garden"))
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("not JSON", "say it as JSON"),
+        ("\udcff".encode("utf-8", "surrogateescape"), "say it as JSON"),
+        ("[" * 100_000, "say it as JSON"),
+        ('["text"]', "say it as JSON"),
+        ('{"words": "x"}', "say it as JSON"),
+        ('{"text": 5}', "'text' must be text"),
+        ('{"text": null}', "'text' must be text"),
+        ('{"text": "x", "source": ["Ida"]}', "'source' must be text"),
+        ('{"text": "\\ud800"}', "surrogate"),
+    ],
+)
+def test_what_is_no_claim_is_refused_with_a_sentence(tmp_path, body, told):
+    with TestClient(application({"url": str(tmp_path / "memory.db"), "embedder": "none"})) as client:
+        answer = client.post("/claims", params={"team": "garden"}, content=body)
+        assert (answer.status_code, told in answer.json()["error"]) == (400, True), answer.text
+        said = client.post(
+            "/claims", params={"team": "garden"}, json={"text": "Rue is bitter.", "source": None}
+        )
+        assert said.status_code == 200
+
+
+@pytest.mark.parametrize("k", ["abc", "-1", "1.5", "", "\u0663", "9" * 5_000])
+def test_a_count_that_is_none_is_refused_with_a_sentence(tmp_path, k):
+    with TestClient(application({"url": str(tmp_path / "memory.db"), "embedder": "none"})) as client:
+        answer = client.get("/recall", params={"team": "garden", "q": "rue", "k": k})
+        assert (answer.status_code, "k must be" in answer.json()["error"]) == (400, True)

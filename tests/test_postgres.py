@@ -541,6 +541,51 @@ class TestPgVector(VectorBackendContract):
         assert b"otter" not in content(self.url)
         assert all(line.startswith("tuples: 0 removed") for line in vacuumed(self.url, "rx_pgvectors"))
 
+    def test_a_memory_takes_one_of_its_own_database_alone(self, postgres, tmp_path):
+        other = postgres.fresh()
+        index = self.fresh()
+        for elsewhere in (other, str(tmp_path / "memory.db"), ":memory:"):
+            with pytest.raises(InvalidSetting, match="in another database than the claims"):
+                Memory.open(elsewhere, vectors=index, embedder=HashEmbedder(self.dimension))
+        # The same database by another spelling.
+        url = make_url(self.url)
+        respelt = url.update_query_dict({"host": f"{url.query['host']}/."})
+        self.opened.append(PgVectorBackend(respelt.render_as_string(hide_password=False), self.dimension))
+        assert self.opened[-1].address != index.address
+        with Memory.open(self.url, vectors=self.opened[-1], embedder=HashEmbedder(self.dimension)) as memory:
+            claim_id = memory.store(event("an otter")).claim_id
+            assert index.ids("global") == [claim_id]
+        postgres.drop(other)
+
+    def test_a_table_that_was_dropped_is_made_anew_once_it_is_cleared(self):
+        index, (one, two) = self.fresh(), self.vectors(2)
+        index.upsert_vectors("a", ["x"], [one])
+        rows(self.url, "DROP TABLE rx_pgvectors")
+        for call in (
+            lambda: index.search_vector("a", one, 1),
+            lambda: index.search_vector("a", one, 1),
+            lambda: index.upsert_vectors("a", ["y"], [two]),
+        ):
+            with pytest.raises(BackendError, match="rx_pgvectors"):
+                call()
+        assert (index.ids("a"), index.scopes(), index.count()) == ([], [], 0)
+        with pytest.raises(BackendError, match="recollectx reindex"):
+            index.upsert_vectors("a", ["y"], [two])
+        index.clear()
+        assert index.search_vector("a", two, 9) == []
+        index.upsert_vectors("a", ["y"], [two])
+        assert [near.id for near in index.search_vector("a", two, 9)] == ["y"]
+
+    def test_a_memory_answers_from_its_claims_when_the_table_is_dropped_until_it_is_fed_again(self):
+        with Memory.open(self.url, vectors="pgvector", embedder=HashEmbedder(64), clock=Clock()) as memory:
+            first = memory.store(event("an otter")).claim_id
+            rows(self.url, "DROP TABLE rx_pgvectors")
+            second = memory.store(event("a heron")).claim_id
+            assert memory.recall("an otter").hits[0].parts.cosine == pytest.approx(1, abs=1e-3)
+            memory.storage.feed.start_over()
+            assert memory.settle(20)
+            assert {first, second} <= set(memory.storage.backend.ids("global"))
+
     @pytest.mark.parametrize("wrong", [":memory:", "sqlite:///here.db", "here.db"])
     def test_it_is_of_postgresql_alone(self, wrong):
         with pytest.raises(InvalidSetting, match="postgresql://"):

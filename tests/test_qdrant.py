@@ -1,15 +1,20 @@
 """QdrantBackend: the shipped contract in memory, in a folder and over HTTP, and what a service adds to it."""
 
 import gc
+import os
+import subprocess
+import sys
 import traceback
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from conftest import fact
 from qdrant_client import models
 from qdrant_server import MOST_BYTES, QdrantServer
 
+from recollectx import Memory
 from recollectx.embeddings import HashEmbedder
 from recollectx.errors import BackendError, DimensionError, InvalidSetting
 from recollectx.llm.providers.embedding import EmbedsTexts
@@ -127,6 +132,8 @@ class TestCollection:
         [
             ({"distance": "euclid"}, "cosine, dot, got 'euclid'"),
             ({"collection_name": ""}, "collection_name must not be empty"),
+            ({"collection_name": "a/b"}, "hold no /, got 'a/b'"),
+            ({"url": "host:6333?x=1"}, "host, port and path alone"),
             ({"url": "ftp://host"}, "got 'ftp://host'"),
             ({"url": "qdrant:///"}, "got 'qdrant:///'"),
             ({"url": ""}, "got ''"),
@@ -155,6 +162,16 @@ class TestFolder:
             QdrantBackend(str(tmp_path / "held"), "claims", dimension=5)
         QdrantBackend(str(tmp_path / "held"), "claims", dimension=4).close()
         del told
+
+    def test_it_has_one_address(self, tmp_path, monkeypatch):
+        (tmp_path / "link").symlink_to(tmp_path)
+        monkeypatch.chdir(tmp_path)
+        told = set()
+        for url in ("held", "./held/", f"{tmp_path}/link/held", f"qdrant://{tmp_path}/held"):
+            index = QdrantBackend(url, "claims", dimension=4)
+            told.add(index.address)
+            index.close()
+        assert told == {f"qdrant:{tmp_path.resolve()}/held/claims"}
 
     def test_where_it_lives(self, tmp_path):
         folder = QdrantBackend(str(tmp_path / "held"), "claims", dimension=4)
@@ -218,13 +235,132 @@ class TestService:
         service.start()
         assert index.ids("a") == ["x"]
 
-    def test_a_server_that_lost_its_data_can_be_fed_again(self, service):
+    @pytest.mark.parametrize("restarted", [False, True])
+    def test_a_server_that_lost_the_collection_is_fed_again_and_searched_only_then(self, service, restarted):
+        index = index_of(service)
+        index.upsert_vectors("a", ["x"], some(1))
+        service.engine.delete_collection("claims")
+        if restarted:
+            service.stop()
+            with pytest.raises(BackendError, match="refused"):
+                index.count()
+            service.start()
+        for _ in range(2):
+            with pytest.raises(BackendError, match="collection 'claims' is gone"):
+                index.search_vector("a", some(1)[0], 1)
+        assert (index.ids("a"), index.scopes(), index.count(), index.vectors_of("a", ["x"])) == (
+            [],
+            [],
+            0,
+            {},
+        )
+        assert not service.engine.collection_exists("claims")
+        index.upsert_vectors("a", ["y"], some(1))
+        assert [near.id for near in index.search_vector("a", some(1)[0], 9)] == ["y"]
+
+    @pytest.mark.parametrize("write", ["upsert", "delete", "clear"])
+    def test_a_write_to_a_lost_collection_fails_once_and_then_makes_it_as_it_was(self, service, write):
         index = index_of(service)
         service.engine.delete_collection("claims")
-        with pytest.raises(BackendError, match="404"):
+        service.indexed.clear()
+        writes = {
+            "upsert": lambda: index.upsert_vectors("a", ["x"], some(1)),
+            "delete": lambda: index.delete_ids("a", ["x"]),
+            "clear": index.clear,
+        }
+        with pytest.raises(BackendError, match="is gone, and what it held"):
+            writes[write]()
+        writes[write]()
+        assert index.ids("a") == (["x"] if write == "upsert" else [])
+        assert [page.body["hnsw_config"]["payload_m"] for page in pages(service, "") if page.body] == [16, 16]
+        assert "scope" in service.indexed["claims"]
+
+    def test_who_feeds_is_not_let_on_because_somebody_else_saw_the_loss(self, service):
+        index = index_of(service)
+        service.engine.delete_collection("claims")
+        with ThreadPoolExecutor(1) as other:
+            assert other.submit(index.ids, "a").result() == []
+        with pytest.raises(BackendError, match="is gone"):
             index.upsert_vectors("a", ["x"], some(1))
-        index.upsert_vectors("a", ["x"], some(1))
-        assert index.ids("a") == ["x"]
+        assert not service.engine.collection_exists("claims")
+
+    def test_a_memory_goes_on_when_its_collection_is_lost(self, service, path):
+        index = index_of(service)
+        with Memory.open(path, vectors=index, embedder=HashEmbedder(4)) as memory:
+            first = memory.store(fact("of smoke")).claim_id
+            assert memory.settle(10)
+            service.engine.delete_collection("claims")
+            before = memory.recall("smoke").hits
+            second = memory.store(fact("of honey")).claim_id
+            assert memory.settle(10)
+            assert second in index.ids("global")
+            assert [(hit.claim.id, hit.parts.cosine is None) for hit in before] == [(first, False)]
+
+    def test_a_collection_of_others_in_place_of_a_lost_one_is_refused(self, service):
+        index = index_of(service)
+        service.engine.delete_collection("claims")
+        index_of(service, dimension=5)
+        with pytest.raises(BackendError, match="expected dim: 5"):
+            index.upsert_vectors("a", ["x"], some(1))
+        with pytest.raises(DimensionError, match="holds 5-d vectors"):
+            index.upsert_vectors("a", ["x"], some(1))
+
+    def test_every_spelling_of_a_server_is_one_address(self, service, path):
+        bare = service.url.removeprefix("http://")
+        spellings = (service.url, f"{service.url}/", bare, bare.replace("127.0.0.1", "LocalHost"))
+        for url in spellings:
+            index = QdrantBackend(url, "claims", dimension=4)
+            with Memory.open(path, vectors=index, embedder=HashEmbedder(4)) as memory:
+                memory.store(fact(f"of {url}"))
+                assert memory.settle(10)
+                with memory.storage.reader() as reader:
+                    names = reader.conn.exec_driver_sql("SELECT name FROM rx_deliveries").all()
+        assert names == [(f"qdrant:{service.url.replace('127.0.0.1', 'localhost')}/claims",)]
+
+    @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+    def test_parent_and_child_have_connections_of_their_own(self, service):
+        """By a name for this machine that the client does not know, as to localhost it keeps no connection."""
+        program = """
+import os, sys
+import numpy as np
+from recollectx.storage.vector import QdrantBackend
+index = QdrantBackend(sys.argv[1], "claims", dimension=8)
+vectors = np.random.default_rng(1).standard_normal((40, 8), np.float32)
+index.upsert_vectors("a", [str(n) for n in range(40)], vectors)
+child = os.fork()
+found = [index.search_vector("a", vector, 1)[0].id for _ in range(4) for vector in vectors]
+assert found == [str(n) for n in range(40)] * 4, found
+if child:
+    assert os.waitpid(child, 0)[1] == 0
+    index.close()
+os._exit(0)
+"""
+        ran(program, service.url.replace("127.0.0.1", "127.1"))
+
+    @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+    def test_a_folder_stays_in_the_process_that_opened_it(self, tmp_path):
+        program = """
+import os, sys
+from recollectx.errors import BackendError
+from recollectx.storage.vector import QdrantBackend
+index = QdrantBackend(sys.argv[1], "claims", dimension=2)
+index.upsert_vectors("a", ["x"], [[1, 0]])
+child = os.fork()
+if child:
+    assert os.waitpid(child, 0)[1] == 0
+    assert index.ids("a") == ["x"]
+    index.close()
+    os._exit(0)
+for _ in range(2):
+    try:
+        index.upsert_vectors("a", ["y"], [[0, 1]])
+    except BackendError as error:
+        assert "stays in the process" in str(error)
+    else:
+        os._exit(1)
+os._exit(0)
+"""
+        ran(program, str(tmp_path / "held"))
 
     def test_what_fails_at_random_comes_right_when_it_is_done_again(self):
         with QdrantServer(failing=0.3, seed=5, on="/points") as service:
@@ -258,6 +394,14 @@ class TestSecrets:
         shown = "".join(traceback.format_exception(told.value)) + f"{right!r}{right}{wrong!r}{wrong}"
         assert KEY not in shown
         assert KEY[::-1] not in shown
+
+    @pytest.mark.parametrize(
+        "url", ["http://ana:{}@127.0.0.1:1", "http://{}@127.0.0.1:1", "http://127.0.0.1:1?api_key={}"]
+    )
+    def test_a_key_in_the_url_is_refused_and_not_shown(self, url):
+        with pytest.raises(InvalidSetting, match="given as api_key") as told:
+            QdrantBackend(url.format(KEY), "claims", dimension=4)
+        assert KEY not in str(told.value)
 
     def test_a_key_that_the_service_repeats_is_cut_out(self, guarded):
         with pytest.warns(UserWarning, match="insecure connection"):
@@ -296,6 +440,13 @@ class TestTexts:
             index.delete("one")
             assert len(index) == 1
             index.close()
+
+
+def ran(program, *args):
+    done = subprocess.run(
+        [sys.executable, "-c", program, *args], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def again(call):

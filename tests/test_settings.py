@@ -1,6 +1,7 @@
 """Configuration: where each setting comes from, what is refused, and that no key is shown."""
 
 import json
+from urllib.parse import urlsplit
 
 import pytest
 from click.testing import CliRunner
@@ -12,6 +13,7 @@ from recollectx.errors import InvalidSetting
 from recollectx.masking import masked
 from recollectx.settings import SETTINGS, settings_from
 from recollectx.storage.vector import FAISSBackend
+from recollectx.storage.vector.named import Place
 
 KEY = "hush-hush-1234"
 
@@ -70,11 +72,37 @@ def test_a_mapping_is_code_and_a_variable_names_the_file(toml):
         ("vectors = 3", "must be text"),
         ("recollectx = 3", "must be a table"),
         ("a = ", "no TOML"),
+        ("busy_seconds = inf", "number from 0 to 2000000, got inf"),
+        ("busy_seconds = nan", "number from 0"),
+        ("busy_seconds = 1e10", "to 2000000"),
+        ('vectors = "faiss"\n[recollectx]\nscope = "a"', "'vectors' stands above .recollectx."),
+        ('vectorz = "x"\n[recollectx]\nscope = "a"', "'vectorz' stands above"),
     ],
 )
 def test_what_is_wrong_in_a_file_is_refused_by_name(toml, text, told):
     with pytest.raises(InvalidSetting, match=told):
         settings_from(toml(text), environ={})
+
+
+def test_tables_of_other_programs_stand_beside_ours(toml):
+    assert settings_from(toml('[tool.other]\nx = 1\n[recollectx]\nscope = "a"\n'), environ={})["scope"] == "a"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'url = ["postgresql://ana:{KEY}@host/db"]',
+        f'url = {{ a = "{KEY}" }}',
+        f'recollectx = "postgresql://ana:{KEY}@host/db"',
+        f'recollectx = ["{KEY}"]',
+        f'cache_mb = "postgresql://ana:{KEY}@host/db"',
+        f'vectors_api_key = ["{KEY}"]',
+    ],
+)
+def test_a_value_that_is_refused_is_not_shown_where_it_may_hold_a_key(toml, text):
+    with pytest.raises(InvalidSetting) as refused:
+        settings_from(toml(text), environ={})
+    assert KEY not in str(refused.value)
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
@@ -100,7 +128,10 @@ def test_every_setting_can_be_given_by_its_variable():
 def test_keys_and_passwords_are_never_shown():
     found = settings_from({"url": f"postgresql://ana:{KEY}@host:5432/db", "vectors_api_key": KEY}, environ={})
     assert KEY not in repr(found)
-    assert all(KEY not in str(each.shown) for each in found.chosen.values())
+    assert all(KEY not in f"{each.shown}{each!r}" for each in found.chosen.values())
+    place = Place(f"mine://host?api_key={KEY}", urlsplit("mine://host"), HashEmbedder(4), found["url"], KEY)
+    assert "mine://host" in repr(place)
+    assert KEY not in repr(place)
     with pytest.raises(InvalidSetting) as refused:
         settings_from({"vectors_api_key": 5}, environ={"RECOLLECTX_SCOPE": KEY})
     assert "5" not in str(refused.value).replace("vectors", "")
@@ -114,6 +145,16 @@ def test_keys_and_passwords_are_never_shown():
         ("postgresql://host/db?user=ana&password=pw&x=1", "postgresql://host/db?user=ana&password=***&x=1"),
         ("pinecone://index?api_key=pw", "pinecone://index?api_key=***"),
         ("qdrant://:pw@host/things", "qdrant://:***@host/things"),
+        ("postgresql://ana:p/w@host/db", "postgresql://ana:***@host/db"),
+        ("postgresql://ana:p?w@host/db", "postgresql://ana:***@host/db"),
+        ("postgresql://ana:p#w@host/db", "postgresql://ana:***@host/db"),
+        ("postgresql://ana:p@w@host/db", "postgresql://ana:***@host/db"),
+        ("postgresql://ana@host:5432/db", "postgresql://ana@host:5432/db"),
+        ("postgresql://p@w@host/db", "postgresql://***@host/db"),
+        ("postgresql://host/db?user=ana&password=p#w&x=1", "postgresql://host/db?user=ana&password=***&x=1"),
+        ("postgresql:///db?host=/run&pass=pw", "postgresql:///db?host=/run&pass=***"),
+        ("qdrant://pw@host/things", "qdrant://***@host/things"),
+        ("qdrant:///a@b/things", "qdrant:///a@b/things"),
         ("sqlite:///a:b.db", "sqlite:///a:b.db"),
         ("/folder/memory.db", "/folder/memory.db"),
         ("qdrant://host:6333/things", "qdrant://host:6333/things"),
@@ -131,6 +172,19 @@ def test_masking(text, shown):
         ("faiss?colour=red", "option 'colour'"),
         ("qdrant://", "neither a server nor a folder"),
         ("", "unknown"),
+        ("exact://here", "exact takes no place"),
+        ("exact?x=1", "option 'x'"),
+        ("pgvector://other/db", "pgvector takes no place"),
+        ("faiss://data/index", "names a host; write faiss:///"),
+        ("qdrants:///folder", "is for servers; write qdrant:///"),
+        ("pinecone://one/two", "more than a name"),
+        ("qdrant://host/one?collection=two", "two collections"),
+        ("qdrant://host:6333/one/two", "hold no /, got 'one/two'"),
+        ("qdrant://host/things#part", "has a #"),
+        ("qdrant://[::1/things", "is no URL"),
+        ("qdrant://host:port/things", "no address of a server"),
+        (f"qdrant://{KEY}@host/things", "holds a key"),
+        (f"qdrant://x:1/{KEY}@host/things", "holds a key"),
     ],
 )
 def test_an_index_that_means_nothing_is_refused_by_name(path, name, told):
@@ -173,3 +227,21 @@ def test_config_on_the_command_line_says_what_is_in_force(toml, monkeypatch):
     drawn = run.invoke(app, ["config"]).stdout
     assert "team" in drawn
     assert KEY not in shown.stdout + drawn
+
+
+@pytest.mark.parametrize("secret", ["p/hush", "p?hush", "p#hush", "p@hush"])
+def test_config_on_the_command_line_shows_no_password_of_any_spelling(secret):
+    for options in ([], ["--json"]):
+        shown = CliRunner().invoke(app, ["config", *options, "--db", f"postgresql://ana:{secret}@host/db"])
+        assert shown.exit_code == 0
+        assert "ana:***@host/db" in shown.stdout
+        assert "hush" not in shown.output
+
+
+def test_an_at_that_ends_a_password_early_is_refused_and_not_shown():
+    for url in ("ana:p@hush@127.0.0.1:1/db", "ana:p@hush/w@127.0.0.1:1/db", "ana:p@hush?w@127.0.0.1:1/db"):
+        with pytest.raises(
+            InvalidSetting, match=r"more than one @; write one in a password as %40"
+        ) as refused:
+            Memory.open(f"postgresql://{url}")
+        assert "hush" not in str(refused.value)

@@ -54,17 +54,37 @@ def of_team(request: Request) -> AsyncMemory:
     return memory.in_scope(asked(request, "team"))
 
 
+async def told(request: Request) -> dict[str, Any]:
+    """What a request says: a text and perhaps its source."""
+    try:
+        said = await request.json()
+    except (ValueError, RecursionError):
+        said = None
+    if not isinstance(said, dict) or "text" not in said:
+        raise InvalidQuery('say it as JSON: {"text": "...", "source": "..."}')
+    for name, kinds in {"text": str, "source": str | None}.items():
+        if not isinstance(said.get(name), kinds):
+            raise InvalidQuery(f"{name!r} must be text")
+    return said
+
+
+def count_asked(request: Request, default: int) -> int:
+    k = request.query_params.get("k", str(default))
+    if not (k.isascii() and k.isdigit() and len(k) < 10):
+        raise InvalidQuery(f"k must be a whole number, got {k[:20]!r}")
+    return int(k)
+
+
 async def remember(request: Request) -> JSONResponse:
-    told = await request.json()
-    results = await of_team(request).remember(told["text"], source=told.get("source"))
+    said = await told(request)
+    results = await of_team(request).remember(said["text"], source=said.get("source"))
     return JSONResponse(
         [{"action": each.action, "id": each.claim_id, "why": each.reason} for each in results]
     )
 
 
 async def recall(request: Request) -> JSONResponse:
-    k = int(request.query_params.get("k", 10))
-    found = await of_team(request).recall(asked(request, "q"), k=k)
+    found = await of_team(request).recall(asked(request, "q"), k=count_asked(request, 10))
     hits = [(hit.score, hit.claim) for hit in found]
     return JSONResponse(
         [

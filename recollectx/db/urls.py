@@ -9,6 +9,9 @@ from sqlalchemy.exc import ArgumentError
 from recollectx.errors import InvalidSetting
 
 MEMORY = ":memory:"
+HOME = {"127.0.0.1": "localhost", "::1": "localhost", "[::1]": "localhost"}
+"""Other names of this machine."""
+POSTGRES_PORT = 5432
 PSYCOPG = "postgresql+psycopg"
 _POSTGRES = frozenset({"postgres", "postgresql", PSYCOPG})
 
@@ -21,7 +24,7 @@ def resolve_url(target: str | os.PathLike[str] | URL) -> URL:
     url = _url_of(target)
     if url.drivername in _POSTGRES:
         if not url.database:
-            raise InvalidSetting(f"{shown(url)} names no database; write postgresql://user@host/database")
+            raise InvalidSetting("the URL names no database; write postgresql://user@host/database")
         return url.set(drivername=PSYCOPG)
     if url.get_backend_name() != "sqlite":
         raise InvalidSetting(f"{url.drivername} is not supported; use a SQLite file or postgresql://")
@@ -38,15 +41,24 @@ def _url_of(target: str | os.PathLike[str] | URL) -> URL:
         raise InvalidSetting("the database path is empty; give a file or :memory:")
     if not isinstance(target, str) or "://" not in text:
         return URL.create("sqlite", database=text)
+    # Whatever else is in it may be a password.
+    kind = text.partition("://")[0]
     try:
-        return make_url(text)
+        url = make_url(text)
     except (ArgumentError, ValueError):
-        # Whatever else is in it may be a password.
-        kind = text.partition("://")[0]
         raise InvalidSetting(
             f"what follows {kind}:// is no database URL; write sqlite:///path.db, "
             "postgresql://user:password@host/database or a path"
         ) from None
+    if url.password is not None and _has_second_at(text):
+        raise InvalidSetting(f"what follows {kind}:// has more than one @; write one in a password as %40")
+    return url
+
+
+def _has_second_at(text: str) -> bool:
+    """Whether a password may go on where it was taken to end; an @ in the value of an option is none."""
+    place, _, options = text.partition("@")[2].partition("?")
+    return "@" in place or any("@" in each.partition("=")[0] for each in options.split("&"))
 
 
 def shown(target: str | os.PathLike[str] | URL) -> str:
@@ -59,6 +71,19 @@ def shown(target: str | os.PathLike[str] | URL) -> str:
 
 def place_of(url: URL) -> str:
     """Where the database of a server is."""
-    host = url.host or url.query.get("host") or "localhost"
     port = f":{url.port}" if url.port else ""
-    return f"postgresql://{host}{port}/{url.database or ''}"
+    return f"postgresql://{_host_of(url)}{port}/{url.database or ''}"
+
+
+def address_of(url: URL) -> str:
+    """Where the database of a server is, by the same text however it was written."""
+    host = _host_of(url)
+    # A folder with a socket in it is spelt as it is.
+    host = host if host.startswith("/") else HOME.get(host.lower(), host.lower())
+    port = url.port or url.query.get("port") or POSTGRES_PORT
+    return f"postgresql://{host}:{port}/{url.database or ''}"
+
+
+def _host_of(url: URL) -> str:
+    host = url.host or url.query.get("host") or "localhost"
+    return host if isinstance(host, str) else ",".join(host)

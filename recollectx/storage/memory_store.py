@@ -161,6 +161,13 @@ class MemoryStore(Spellings):
             return None
         if not isinstance(vectors, VectorBackend):
             raise InvalidSetting(f"{vectors!r} is no vector index; see recollectx.storage.vector")
+        if vectors.placement == "database":
+            with self.database.read() as conn:
+                if not vectors.beside(conn):
+                    raise InvalidSetting(
+                        f"{vectors.address} is in another database than the claims, which are in {self.database.place}; "
+                        "give both the same one, or an index that is a service"
+                    )
         return vectors
 
     def _check_open(self) -> None:

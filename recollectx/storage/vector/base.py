@@ -7,6 +7,7 @@ counting and error wrapping once. An index that outlives the object says in `pla
 those, and may be written where the index has a shorter way.
 """
 
+import os
 import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -65,6 +66,7 @@ class VectorBackend:
         self.dimension = dimension
         self.embedder = embedder
         self._lock = threading.RLock()
+        self._pid = os.getpid()
         self._keys: dict[str, dict[str, int]] = {}
         self._last_key = 0
 
@@ -124,12 +126,19 @@ class VectorBackend:
         """
         raise TypeError(f"{type(self).__name__} does not live beside the claims")
 
+    def beside(self, conn: Any) -> bool:
+        """Whether `conn` is a connection to the database that this index lives in; only for those that live in one."""
+        return True
+
     def _session(self, *, writing: bool) -> AbstractContextManager[None]:
         """Around every call: where an index opens its transaction; a call that fails leaves by an exception."""
         return nullcontext()
 
     def _close(self) -> None:
         """Let go of files and connections."""
+
+    def _forked(self) -> None:
+        """Before the first call in a process that was forked off: make connections anew, those there are the parent's."""
 
     # Vectors
 
@@ -207,8 +216,10 @@ class VectorBackend:
 
     def close(self) -> None:
         """Let go of files and connections; the index is not used again."""
-        with self._lock, self._guard():
-            self._close()
+        with self._guard():
+            self._come_home()
+            with self._lock:
+                self._close()
 
     # Texts, spelt as in 0.2.7
 
@@ -244,9 +255,17 @@ class VectorBackend:
 
     @contextmanager
     def _step(self, *, writing: bool = False) -> Iterator[None]:
-        here = self._lock if self.placement == "process" else nullcontext()
-        with here, self._guard(), self._session(writing=writing):
-            yield
+        with self._guard():
+            self._come_home()
+            here = self._lock if self.placement == "process" else nullcontext()
+            with here, self._session(writing=writing):
+                yield
+
+    def _come_home(self) -> None:
+        if self._pid != os.getpid():
+            self._lock = threading.RLock()  # another thread of the parent may have held it
+            self._forked()
+            self._pid = os.getpid()
 
     def _try(self, *later: type[Exception]) -> None:
         """Open a session once, so that what is wrong shows in the constructor; of `later` the next call will tell."""

@@ -29,13 +29,19 @@ EXACT = "exact"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What a name says, and what else an index may need. database: the URL of the claims, with its password."""
+    """What a name says, and what else an index may need. database: the URL of the claims, with its password.
+
+    Its repr shows neither keys nor passwords.
+    """
 
     name: str
     url: SplitResult
     embedder: Embedder
     database: str
     api_key: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Place({masked(self.name)!r})"
 
     @property
     def options(self) -> Mapping[str, str]:
@@ -52,8 +58,17 @@ class Place:
         for name in self.options:
             if name not in known:
                 allowed = f"known are {', '.join(known)}" if known else "it takes none"
-                raise InvalidSetting(f"vectors {masked(self.name)!r} has the option {name!r}; {allowed}")
+                raise self.wrong(f"has the option {name!r}; {allowed}")
         return self.options
+
+    def bare(self) -> None:
+        """Refuse a host and a path, which mean nothing here."""
+        if self.url.netloc or self.url.path:
+            raise self.wrong(f"says where, and {self.url.scheme} takes no place; write {self.url.scheme!r}")
+
+    def wrong(self, why: str) -> InvalidSetting:
+        """The error that says what is wrong with the name."""
+        return InvalidSetting(f"vectors {masked(self.name)!r} {why}")
 
     def key(self, variable: str) -> str | None:
         """The key that was given, else that of the environment."""
@@ -68,20 +83,24 @@ def backend_from(
     Raises InvalidSetting for a name that means nothing, MissingExtra if its package is not installed.
     """
     scheme, mark, options = name.partition("?")
-    url = urlsplit(name if ":" in scheme else f"{scheme}:{mark}{options}")
-    if url.password or url.username:
-        raise InvalidSetting(
-            f"vectors {masked(name)!r} holds a key; give it as vectors_api_key, or in the environment"
-        )
+    try:
+        url = urlsplit(name if ":" in scheme else f"{scheme}:{mark}{options}")
+    except ValueError:
+        # What the error tells may be a key.
+        raise InvalidSetting(f"vectors {masked(name)!r} is no URL") from None
     place = Place(name, url, embedder, database, api_key)
+    if url.netloc and "@" in name:
+        raise place.wrong("holds a key; give it as vectors_api_key, or in the environment")
+    if "#" in name:
+        raise place.wrong("has a # in it, which means nothing here")
     if url.scheme == EXACT:
+        place.only()
+        place.bare()
         return None
     maker = NAMED.get(url.scheme) or _added(url.scheme)
     if maker is None:
-        raise InvalidSetting(
-            f"vectors {masked(name)!r} is unknown; known are {EXACT}, {', '.join(NAMED)}, "
-            "as in qdrant://host:6333/collection"
-        )
+        known = ", ".join([EXACT, *NAMED])
+        raise place.wrong(f"is unknown; known are {known}, as in qdrant://host:6333/collection")
     return maker(place)
 
 
@@ -94,6 +113,8 @@ def _added(scheme: str) -> Callable[[Place], VectorBackend] | None:
 
 def _faiss(place: Place) -> VectorBackend:
     place.only()
+    if place.url.netloc:
+        raise place.wrong("names a host; write faiss:///folder/index for a file")
     embedder = place.embedder
     path = place.path or None
     return FAISSBackend(lambda text: embedder.embed([text])[0], embedder.dimension, path)
@@ -102,19 +123,20 @@ def _faiss(place: Place) -> VectorBackend:
 def _qdrant(place: Place) -> VectorBackend:
     from recollectx.storage.vector.qdrant import QdrantBackend
 
-    options = place.only("collection")
-    collection = options.get("collection")
+    collection, where = place.only("collection").get("collection"), place.path
+    secure = place.url.scheme == "qdrants"
     if place.url.netloc:
-        scheme = "https" if place.url.scheme == "qdrants" else "http"
-        where = f"{scheme}://{place.url.netloc}"
-        collection = collection or place.path.strip("/")
-    else:
-        where = place.path
-    if not where:
-        raise InvalidSetting(
-            f"vectors {masked(place.name)!r} names neither a server nor a folder; "
-            "write qdrant://host:6333/collection or qdrant:///folder"
+        named = place.path.strip("/")
+        if named and collection:
+            raise place.wrong("names two collections")
+        where = f"{'https' if secure else 'http'}://{place.url.netloc}"
+        collection = collection or named
+    elif not where:
+        raise place.wrong(
+            "names neither a server nor a folder; write qdrant://host:6333/collection or qdrant:///folder"
         )
+    elif secure:
+        raise place.wrong("names a folder, and qdrants:// is for servers; write qdrant:///folder")
     return QdrantBackend(
         where,
         collection or COLLECTION,
@@ -127,6 +149,7 @@ def _pgvector(place: Place) -> VectorBackend:
     from recollectx.storage.vector.pgvector import PgVectorBackend
 
     place.only()
+    place.bare()
     return PgVectorBackend(place.database, place.embedder.dimension)
 
 
@@ -134,14 +157,17 @@ def _pinecone(place: Place) -> VectorBackend:
     from recollectx.storage.vector.pinecone import PineconeBackend
 
     options = place.only("host", "cloud", "region")
-    index, key = place.url.netloc or place.path.strip("/"), place.key("PINECONE_API_KEY")
-    if not index:
-        raise InvalidSetting(f"vectors {masked(place.name)!r} names no index; write pinecone://index")
+    index, path = place.url.netloc, place.path.strip("/")
+    if not (index or path):
+        raise place.wrong("names no index; write pinecone://index")
+    if index and path:
+        raise place.wrong("has more than a name; write pinecone://index")
+    key = place.key("PINECONE_API_KEY")
     if key is None:
         raise InvalidSetting("Pinecone needs a key: api_key, or PINECONE_API_KEY in the environment")
     return PineconeBackend(
         key,
-        index,
+        index or path,
         dimension=place.embedder.dimension,
         host=options.get("host"),
         cloud=options.get("cloud", "aws"),

@@ -4,9 +4,11 @@ The table may stand in the claims' own database: within `joined(conn)` what is w
 `conn`, and is there or not there with the claims. Scopes of up to EXACT vectors are compared vector by vector. In a
 larger one an HNSW index names the nearest, going on for as long as the scope filter leaves too few; where it gives up
 before there are `k`, every vector of the scope is compared.
+
+A table that is dropped while the index is open reads as empty. A search fails, as what is nearest is not known, and so does a
+write until the index was cleared: to go on feeding in the middle would leave out what came before.
 """
 
-import os
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,7 +18,7 @@ import numpy as np
 from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.exc import DBAPIError
 
-from recollectx.db.urls import PSYCOPG, place_of, resolve_url
+from recollectx.db.urls import PSYCOPG, address_of, place_of, resolve_url
 from recollectx.embeddings.base import Embedder
 from recollectx.errors import BackendError, DimensionError, InvalidSetting
 from recollectx.extras import require
@@ -31,6 +33,8 @@ EXACT = 5_000
 EF_LEAST, EF_MOST = 100, 1_000
 """How widely the index is searched: twice `k`, within these. The most that pgvector allows is 1,000."""
 _TYPED = "recollectx.pgvector"
+_WHICH = "SELECT oid, pg_postmaster_start_time()::text FROM pg_database WHERE datname = current_database()"
+"""What no two databases have in common, and everybody may ask."""
 _NOT_THERE = frozenset({"58P01", "0A000", "42501", "42704"})  # no such extension, or not for this user
 
 
@@ -65,17 +69,16 @@ class PgVectorBackend(VectorBackend):
             raise InvalidSetting("pgvector is a part of PostgreSQL; keep the memory at a postgresql:// URL")
         self._engine = create_engine(url.set(drivername=PSYCOPG), pool_pre_ping=True)
         self._secret = url.password
-        self._place = place_of(url)
+        self._place, self._address = place_of(url), address_of(url)
         self._table = table
         self._sql = statements(table, dimension)
         self._local = threading.local()
-        self._made = False
-        self._pid = os.getpid()
+        self._made = self._known = False
 
     @property
     def address(self) -> str:
         """Database and table."""
-        return f"pgvector:{self._place}#{self._table}"
+        return f"pgvector:{self._address}#{self._table}"
 
     @contextmanager
     def joined(self, conn: Connection) -> Iterator[None]:
@@ -87,20 +90,35 @@ class PgVectorBackend(VectorBackend):
         finally:
             self._local.conn = before
 
+    def beside(self, conn: Connection) -> bool:
+        """Whether `conn` is a connection to the database that this index lives in."""
+        if conn.dialect.name != "postgresql":
+            return False
+        if address_of(conn.engine.url) == self._address:
+            return True
+        with self._step():
+            own = self._cursor(typed=False).execute(_WHICH).fetchone()
+        return tuple(own) == tuple(conn.exec_driver_sql(_WHICH).one())
+
     @property
     def _conn(self) -> Connection | None:
         return getattr(self._local, "conn", None)
 
     @contextmanager
     def _session(self, *, writing: bool) -> Iterator[None]:
-        if self._pid != os.getpid():
-            self._engine.dispose(close=False)
-            self._pid = os.getpid()
-        if self._conn is not None:
-            yield
-            return
-        with self._engine.begin() as conn, self.joined(conn):
-            yield
+        try:
+            if self._conn is not None:
+                yield
+                return
+            with self._engine.begin() as conn, self.joined(conn):
+                yield
+        except BaseException:
+            # The table may be gone.
+            self._made = False
+            raise
+
+    def _forked(self) -> None:
+        self._engine.dispose(close=False)
 
     def _close(self) -> None:
         self._engine.dispose()
@@ -109,6 +127,8 @@ class PgVectorBackend(VectorBackend):
 
     def _upsert(self, scope: str, ids: Sequence[str], vectors: Vectors) -> None:
         if not self._ready():
+            if self._known:
+                raise self._gone()
             self._make()
         # In one order, so that two who write the same ids do not wait for each other.
         rows = sorted(zip(ids, vectors, strict=True), key=lambda row: row[0])
@@ -119,6 +139,8 @@ class PgVectorBackend(VectorBackend):
         self._run("delete", scope=scope, ids=sorted(ids))
 
     def _search(self, scope: str, vector: Vectors, k: int) -> list[Near]:
+        if self._known and not self._ready():
+            raise self._gone()
         rows: list[Any] = []
         if self.dimension <= INDEXED_HALF and self._run("is large", scope=scope, most=EXACT):
             self._run("widen", ef=str(min(EF_MOST, max(EF_LEAST, 2 * k))))
@@ -147,12 +169,19 @@ class PgVectorBackend(VectorBackend):
             self._run("clear", scope=scope)
             return
         length = self._length()
-        if length == self.dimension:
+        if length is None:
+            self._made = self._known = False
+        elif length == self.dimension:
             self._run("clear all")
-        elif length is not None:
+        else:
             self._cursor(typed=False).execute(self._sql["reshape"])
 
     # What they are made of
+
+    def _gone(self) -> BackendError:
+        return BackendError(
+            f"the table {self._table} in {self._place} is gone, and what it held with it; run `recollectx reindex`"
+        )
 
     def _run(self, name: str, **values: Any) -> list[Any]:
         """The rows of a statement; none while there is no table."""
@@ -183,7 +212,7 @@ class PgVectorBackend(VectorBackend):
                 f"{self.address} holds {length}-d vectors, this index takes {self.dimension}-d ones; "
                 "run `recollectx reindex`, or name another table"
             )
-        self._made = True
+        self._made = self._known = True
         return True
 
     def _length(self) -> int | None:
@@ -203,4 +232,4 @@ class PgVectorBackend(VectorBackend):
                 f"{self._place} has no pgvector for this user: {error.orig}; install it on the server and have a "
                 "superuser run CREATE EXTENSION vector in that database"
             ) from error
-        self._made = True
+        self._made = self._known = True

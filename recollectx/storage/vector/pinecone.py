@@ -12,6 +12,7 @@ import math
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -86,10 +87,12 @@ class PineconeBackend(VectorBackend):
         self._secret = api_key or os.environ.get("PINECONE_API_KEY")
         self._prefix = f"{namespace}/" if namespace else ""
         pinecone: Any = require("pinecone", "pinecone")
+        self._connect: Callable[[], Any] = partial(pinecone.Pinecone, api_key=api_key or None)
+        self._parents: list[Any] = []
         spec = pinecone.ServerlessSpec(cloud=cloud, region=region) if auto_create_index else None
         self._wanted = Wanted(index_name, dimension, metric, host, spec)
         with self._guard():
-            self._client = pinecone.Pinecone(api_key=api_key or None)
+            self._client = self._connect()
         self._index: Any = None
         self._unseen = Unseen()
         self._try(BackendError)
@@ -212,6 +215,11 @@ class PineconeBackend(VectorBackend):
         for each in (self._index, self._client):
             if each is not None:
                 each.close()
+
+    def _forked(self) -> None:
+        # Kept, as to let them go could speak to the service on the parent's line.
+        self._parents += [self._index, self._client]
+        self._client, self._index, self._unseen = self._connect(), None, Unseen()
 
     def _remove(self, place: str, *, gone: tuple[str, ...] | None, **which: Any) -> None:
         with suppress(_NoNamespace), self._unseen.writing(place) as mark:

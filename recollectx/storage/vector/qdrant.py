@@ -3,9 +3,12 @@
 A point is one claim: its id is a UUID made of scope and claim id, and both stand in the payload as they are. The scope is
 an indexed keyword that every call filters by, so scopes are told apart by their exact text, and a server builds a graph
 for each scope instead of one for all. A write is answered when it can be read.
+
+A server may lose the collection while the index is open. Then it reads as empty, but a search fails, as what is nearest is not
+known, and so does the first write of a thread that has not seen it empty: a feed that goes on in the middle would leave
+out what came before. The next write makes it anew.
 """
 
-import re
 import threading
 import uuid
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -15,10 +18,12 @@ from typing import Any, Self
 import numpy as np
 
 from recollectx.embeddings.base import Embedder
-from recollectx.errors import BackendError, DimensionError, InvalidSetting
+from recollectx.errors import BackendError, InvalidSetting
 from recollectx.extras import require
+from recollectx.storage.vector.addresses import one_name
 from recollectx.storage.vector.base import Near, Placement, VectorBackend
 from recollectx.storage.vector.checking import Vectors
+from recollectx.storage.vector.qdrant_collection import Wanted, is_missing, is_server, opened, place_of, ready
 from recollectx.storage.vector.services import NUMBER, bytes_of, embedder_of, fn_of, slices
 
 DISTANCES = ("cosine", "dot")
@@ -28,10 +33,12 @@ BATCH, BATCH_BYTES = 1_000, 16_000_000
 """Most points and bytes of one request: a server takes 32 MB unless set otherwise (service.max_request_size_mb)."""
 PAGE = 5_000
 TIMEOUT = 30
-LINKS = 16
-"""Edges of a vector in the graph of its scope: Qdrant's own default for one graph of all."""
-_SERVER = re.compile(r"https?://|[\w.-]+:\d+(/|$)")
-_FOLDER = "qdrant:///"
+
+
+class _Seen(threading.local):
+    """What a thread knows. lost: that the collection is gone."""
+
+    lost = False
 
 
 class QdrantBackend(VectorBackend):
@@ -45,7 +52,7 @@ class QdrantBackend(VectorBackend):
     auto_create_collection: make the collection if it is missing; otherwise that is an InvalidSetting.
     prefer_grpc: a server is asked by gRPC at port 6334.  timeout: seconds one request may take; None: 30.
     Raises MissingExtra without the package, DimensionError or InvalidSetting if the collection is of other vectors. A
-    server that cannot be reached is no error until the index is used.
+    server that cannot be reached is no error until the index is used. A folder stays in the process that opened it.
     """
 
     placement: Placement = "remote"
@@ -65,32 +72,32 @@ class QdrantBackend(VectorBackend):
         super().__init__(dimension, embedder_of(embedding_fn, dimension))
         if distance not in DISTANCES:
             raise InvalidSetting(f"distance must be one of {', '.join(DISTANCES)}, got {distance!r}")
-        if not collection_name:
-            raise InvalidSetting("collection_name must not be empty")
+        if not collection_name or "/" in collection_name:
+            raise InvalidSetting(f"collection_name must not be empty and hold no /, got {collection_name!r}")
         self.collection_name = collection_name
         self.distance = distance
-        self._where = url
         self._secret = api_key
-        self._make = auto_create_collection
-        self._checked = False
+        self._checked = self._known = False
+        self._seen = _Seen()
         self._models: Any = require("qdrant_client.models", "qdrant")
-        self._served = bool(_SERVER.match(url))
+        self._wanted = Wanted(collection_name, dimension, distance, auto_create_collection)
+        self._served = is_server(url)
         if url == ":memory:":
             self.placement = "process"
+        self._where = place_of(url, secure=api_key is not None)
         # Without a server the client does the work itself, and only for one thread at a time.
         self._turn: AbstractContextManager[object] = nullcontext() if self._served else threading.RLock()
+        self._settings = {"api_key": api_key, "prefer_grpc": prefer_grpc, "timeout": timeout or TIMEOUT}
+        self._parents: list[Any] = []
         with self._guard():
-            self._client = (
-                _server(url, api_key=api_key, prefer_grpc=prefer_grpc, timeout=timeout or TIMEOUT)
-                if self._served
-                else _local(url)
-            )
+            self._client = self._opened()
         self._try(*([BackendError] if self._served else []))
 
     @property
     def address(self) -> str:
         """The server or folder, and the collection."""
-        return f"qdrant:{self._where}/{self.collection_name}"
+        where = one_name(self._where) if self._served else self._where
+        return f"qdrant:{where}/{self.collection_name}"
 
     @classmethod
     def from_provider(
@@ -113,21 +120,23 @@ class QdrantBackend(VectorBackend):
                 vectors=vectors[part].tolist(),
                 payloads=[{"scope": scope, "id": id} for id in ids[part]],
             )
-            self._client.upsert(self.collection_name, batch, wait=True)
+            self._written("upsert", batch)
 
     def _delete(self, scope: str, ids: Sequence[str]) -> None:
         for start in range(0, len(ids), BATCH):
             points = [_point(scope, id) for id in ids[start : start + BATCH]]
-            self._client.delete(self.collection_name, self._models.PointIdsList(points=points), wait=True)
+            self._written("delete", self._models.PointIdsList(points=points))
 
     def _search(self, scope: str, vector: Vectors, k: int) -> list[Near]:
-        found = self._client.query_points(
-            self.collection_name,
+        found = self._read(
+            "query_points",
             query=vector.tolist(),
             query_filter=self._of(scope),
             limit=k,
             with_payload=["id"],
         )
+        if found is None:
+            raise self._gone()
         return [Near(point.payload["id"], point.score) for point in found.points]
 
     def _vectors_of(self, scope: str, ids: Sequence[str]) -> dict[str, Vectors]:
@@ -135,9 +144,7 @@ class QdrantBackend(VectorBackend):
         fixed = NUMBER * self.dimension + 100
         for part in slices((fixed + bytes_of(id) for id in ids), count=BATCH, size=BATCH_BYTES):
             points = [_point(scope, id) for id in ids[part]]
-            for point in self._client.retrieve(
-                self.collection_name, points, with_payload=["id"], with_vectors=True
-            ):
+            for point in self._read("retrieve", points, with_payload=["id"], with_vectors=True) or ():
                 found[point.payload["id"]] = np.array(point.vector, np.float32)
         return found
 
@@ -148,20 +155,19 @@ class QdrantBackend(VectorBackend):
         return [payload["id"] for payload in self._payloads(scope, "id")]
 
     def _count(self, scope: str | None) -> int:
-        held: int = self._client.count(self.collection_name, self._of(scope), exact=True).count
-        return held
+        held = self._read("count", self._of(scope), exact=True)
+        return 0 if held is None else int(held.count)
 
     def _clear(self, scope: str | None) -> None:
-        everything = self._models.FilterSelector(filter=self._of(scope))
-        self._client.delete(self.collection_name, everything, wait=True)
+        self._written("delete", self._models.FilterSelector(filter=self._of(scope)))
 
     @contextmanager
     def _session(self, *, writing: bool) -> Iterator[None]:
         with self._turn:
             try:
                 if not self._checked:
-                    self._check()
-                    self._checked = True
+                    self._checked = self._ready(make=not self._known or (writing and self._seen.lost))
+                    self._known |= self._checked
                 yield
             except BaseException:
                 # The server may have come back without the collection.
@@ -171,6 +177,44 @@ class QdrantBackend(VectorBackend):
     def _close(self) -> None:
         with self._turn:
             self._client.close()
+
+    def _forked(self) -> None:
+        if not self._served:
+            self._turn = threading.RLock()
+            if self.placement == "remote":
+                raise BackendError(f"the folder {self._where} stays in the process that opened it")
+            return
+        # Kept, as to let the client go could speak to the server on the parent's line.
+        self._parents.append(self._client)
+        self._client = self._opened()
+
+    def _opened(self) -> Any:
+        return opened(self._where, **self._settings)
+
+    def _ready(self, *, make: bool) -> bool:
+        """Whether there is a collection, and of our vectors; made if it is missing and `make`."""
+        return ready(self._client, self._wanted, make=make, served=self._served)
+
+    def _read(self, call: str, *args: Any, **more: Any) -> Any:
+        """What the client answers; None if the collection is gone."""
+        try:
+            answer = getattr(self._client, call)(self.collection_name, *args, **more)
+        except Exception as error:
+            if not is_missing(error):
+                raise
+            self._checked, self._seen.lost = False, True
+            return None
+        self._seen.lost = False
+        return answer
+
+    def _written(self, call: str, what: Any) -> None:
+        if self._read(call, what, wait=True) is None:
+            raise self._gone()
+
+    def _gone(self) -> BackendError:
+        return BackendError(
+            f"collection {self.collection_name!r} is gone, and what it held with it; feed it again"
+        )
 
     def _of(self, scope: str | None) -> Any:
         """The filter that lets through what is in `scope`, or all."""
@@ -183,82 +227,14 @@ class QdrantBackend(VectorBackend):
         """The payloads of all points in `scope`, with this key alone."""
         after = None
         while True:
-            points, after = self._client.scroll(
-                self.collection_name,
-                scroll_filter=self._of(scope),
-                limit=PAGE,
-                offset=after,
-                with_payload=[key],
-            )
+            points, after = self._read(
+                "scroll", scroll_filter=self._of(scope), limit=PAGE, offset=after, with_payload=[key]
+            ) or ((), None)
             yield from (point.payload for point in points)
             if after is None:
                 return
-
-    def _check(self) -> None:
-        """Make the collection if it is missing, and see that it is of our vectors."""
-        client, name, models = self._client, self.collection_name, self._models
-        if not client.collection_exists(name):
-            self._create()
-        held = client.get_collection(name)
-        params = held.config.params.vectors
-        if not isinstance(params, models.VectorParams):
-            raise InvalidSetting(f"collection {name!r} has named vectors; give another collection_name")
-        if params.size != self.dimension:
-            raise DimensionError(
-                f"collection {name!r} holds {params.size}-d vectors, it was opened for {self.dimension}-d ones; "
-                "give another collection_name, or delete it and feed the index again"
-            )
-        if params.distance != models.Distance[self.distance.upper()]:
-            raise InvalidSetting(
-                f"collection {name!r} compares by {params.distance.value}, distance={self.distance!r} was asked for"
-            )
-        if self._served and "scope" not in (held.payload_schema or {}):
-            keyword = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
-            client.create_payload_index(name, "scope", field_schema=keyword, wait=True)
-
-    def _create(self) -> None:
-        if not self._make:
-            raise InvalidSetting(
-                f"there is no collection {self.collection_name!r}; make it, or leave auto_create_collection on"
-            )
-        models = self._models
-        try:
-            self._client.create_collection(
-                self.collection_name,
-                vectors_config=models.VectorParams(
-                    size=self.dimension, distance=models.Distance[self.distance.upper()]
-                ),
-                hnsw_config=models.HnswConfigDiff(m=0, payload_m=LINKS),
-            )
-        except Exception:
-            # Whoever else opens it may have made it in the meantime.
-            if not self._client.collection_exists(self.collection_name):
-                raise
 
 
 def _point(scope: str, id: str) -> str:
     """The id of the point; the length keeps scope and id apart."""
     return str(uuid.uuid5(POINTS, f"{len(scope)}:{scope}{id}"))
-
-
-def _server(url: str, **settings: Any) -> Any:
-    client = require("qdrant_client", "qdrant").QdrantClient
-    # The client's check of versions is a thread of its own that can only warn.
-    return client(url=url, check_compatibility=False, **settings)
-
-
-def _local(url: str) -> Any:
-    client = require("qdrant_client", "qdrant").QdrantClient
-    if url == ":memory:":
-        return client(location=url, force_disable_check_same_thread=True)
-    folder = url[len(_FOLDER) - 1 :] if url.startswith(_FOLDER) else url
-    if not folder.strip("/") or "://" in folder:
-        raise InvalidSetting(
-            f"url must be http://host:port, :memory:, a folder or {_FOLDER}path, got {url!r}"
-        )
-    try:
-        return client(path=folder, force_disable_check_same_thread=True)
-    except RuntimeError as error:
-        raise BackendError(
-            f"{folder} is open already, and Qdrant's folders take one opener at a time; close the other one, or run a server"
-        ) from error
