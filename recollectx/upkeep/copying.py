@@ -6,7 +6,7 @@ of the last row that is there, how many rows are, and the sum of their digests.
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
@@ -118,14 +118,16 @@ def copy_rows(
     progress(copied.rows)
     for rows in batches(source, table, after=copied.after, most=batch):
         digest = added(copied.digest, digest_of(rows))
-        copied = Copied(key_of(table, rows[-1]), copied.rows + len(rows), digest)
+        done = len(rows) < batch
+        copied = Copied(key_of(table, rows[-1]), copied.rows + len(rows), digest, done)
         with target.write() as conn:
             put_rows(conn, table, rows)
             _keep(conn, table.name, asdict(copied))
         progress(len(rows))
-    copied = Copied(copied.after, copied.rows, copied.digest, done=True)
-    with target.write() as conn:
-        _keep(conn, table.name, asdict(copied))
+    if not copied.done:
+        copied = replace(copied, done=True)
+        with target.write() as conn:
+            _keep(conn, table.name, asdict(copied))
     return copied
 
 

@@ -16,9 +16,11 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     cast,
+    false,
     func,
     insert,
     literal,
+    or_,
     select,
 )
 from sqlalchemy.exc import DBAPIError
@@ -50,10 +52,9 @@ def refuse_nul(conn: Connection) -> None:
 def _with_nul(conn: Connection) -> Iterable[str]:
     """What names the rows that hold a NUL character."""
     for table in tables():
-        for column in table.columns:
-            if isinstance(column.type, Text):
-                holds = select(table).where(func.instr(column, func.char(0)) > 0)
-                yield from (_name_of(conn, table, row) for row in conn.execute(holds))
+        texts = (column for column in table.columns if isinstance(column.type, Text))
+        holds = or_(false(), *(func.instr(column, func.char(0)) > 0 for column in texts))
+        yield from (_name_of(conn, table, row) for row in conn.execute(select(table).where(holds)))
 
 
 def _name_of(conn: Connection, table: Table, row: Any) -> str:
