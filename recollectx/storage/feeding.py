@@ -100,13 +100,15 @@ class Feed:
 
         If more than TOGETHER changes wait, or the index fails, none is taken along, and the thread brings it up.
         """
-        at = self.place(conn)
-        if waiting(conn, at) > TOGETHER:
-            self.wake()
-            return
         trial = conn.begin_nested()
         try:
             with self.backend.joined(conn):
+                at = self._marked(self.place(conn))
+                if waiting(conn, at) > TOGETHER:
+                    self.spot.keep(conn, at)
+                    trial.commit()
+                    self.wake()
+                    return
                 while not (batch := after(conn, at, self.backend.dimension)).empty:
                     self._send(batch)
                     at = batch.last
@@ -241,7 +243,7 @@ class Feed:
     def _caught_up_inside(self) -> bool:
         while True:
             with self._database.write() as conn, self.backend.joined(conn):
-                batch = after(conn, self.place(conn), self.backend.dimension)
+                batch = after(conn, self._marked(self.place(conn)), self.backend.dimension)
                 self._send(batch)
                 self.spot.keep(conn, batch.last)
             if batch.empty:
@@ -271,8 +273,11 @@ class Feed:
     def _send(self, batch: Batch) -> None:
         if batch.anew:
             self.backend.clear()
-            self.backend.settle(LEASE)
-            self._own()
+            if self.backend.placement == "database":
+                self._marked(0)
+            else:
+                self.backend.settle(LEASE)
+                self._own()
         for scope, ids in batch.gone.items():
             self.backend.delete_ids(scope, ids)
         for scope, there in batch.there.items():
@@ -296,9 +301,22 @@ class Feed:
                 )
             self._at = self._shown = self._from = 0
             self.spot.renew(0)
-            mark = np.zeros((1, self.backend.dimension), np.float32)
-            mark[0, 0] = 1
-            self.backend.upsert_vectors(OWNER, [own], mark)
+            self.backend.upsert_vectors(OWNER, [own], self._mark())
+
+    def _marked(self, at: int) -> int:
+        """The place of an index beside the claims; 0 in one that lost what it held."""
+        if not self.backend.ids(OWNER):
+            if at:
+                log.warning("the vector index %s lost what it held, and is fed again", self.name)
+            self.backend.clear()
+            self.backend.upsert_vectors(OWNER, [self.name], self._mark())
+            return 0
+        return at
+
+    def _mark(self) -> Vectors:
+        mark = np.zeros((1, self.backend.dimension), np.float32)
+        mark[0, 0] = 1
+        return mark
 
     def _memory_id(self) -> str:
         """What tells this memory from others."""
