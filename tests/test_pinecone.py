@@ -2,13 +2,12 @@
 
 import json
 import os
-import subprocess
-import sys
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from forking import assert_searches_are_right_on_both_sides
 from hypothesis import given
 from hypothesis import strategies as st
 from pinecone import Pinecone
@@ -167,29 +166,8 @@ class TestFork(Served):
 
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
     def test_parent_and_child_have_connections_of_their_own(self):
-        program = """
-import os, sys
-import numpy as np
-from recollectx.storage.vector import PineconeBackend
-index = PineconeBackend(sys.argv[1], "claims", dimension=8, host=sys.argv[2])
-vectors = np.random.default_rng(1).standard_normal((40, 8), np.float32)
-index.upsert_vectors("a", [str(n) for n in range(40)], vectors)
-child = os.fork()
-found = [index.search_vector("a", vector, 1)[0].id for _ in range(4) for vector in vectors]
-assert found == [str(n) for n in range(40)] * 4, found
-if child:
-    assert os.waitpid(child, 0)[1] == 0
-    index.close()
-os._exit(0)
-"""
-        done = subprocess.run(
-            [sys.executable, "-c", program, KEY, self.server.url],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+        made = 'PineconeBackend(sys.argv[1], "claims", dimension=8, host=sys.argv[2])'
+        assert_searches_are_right_on_both_sides(made, KEY, self.server.url)
 
 
 class TestLimits(Served):

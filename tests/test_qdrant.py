@@ -2,8 +2,6 @@
 
 import gc
 import os
-import subprocess
-import sys
 import traceback
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from conftest import fact
+from forking import assert_ends_well, assert_searches_are_right_on_both_sides
 from qdrant_client import models
 from qdrant_server import MOST_BYTES, QdrantServer
 
@@ -320,22 +319,8 @@ class TestService:
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
     def test_parent_and_child_have_connections_of_their_own(self, service):
         """By a name for this machine that the client does not know, as to localhost it keeps no connection."""
-        program = """
-import os, sys
-import numpy as np
-from recollectx.storage.vector import QdrantBackend
-index = QdrantBackend(sys.argv[1], "claims", dimension=8)
-vectors = np.random.default_rng(1).standard_normal((40, 8), np.float32)
-index.upsert_vectors("a", [str(n) for n in range(40)], vectors)
-child = os.fork()
-found = [index.search_vector("a", vector, 1)[0].id for _ in range(4) for vector in vectors]
-assert found == [str(n) for n in range(40)] * 4, found
-if child:
-    assert os.waitpid(child, 0)[1] == 0
-    index.close()
-os._exit(0)
-"""
-        ran(program, service.url.replace("127.0.0.1", "127.1"))
+        made = 'QdrantBackend(sys.argv[1], "claims", dimension=8)'
+        assert_searches_are_right_on_both_sides(made, service.url.replace("127.0.0.1", "127.1"))
 
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
     def test_a_folder_stays_in_the_process_that_opened_it(self, tmp_path):
@@ -360,7 +345,7 @@ for _ in range(2):
         os._exit(1)
 os._exit(0)
 """
-        ran(program, str(tmp_path / "held"))
+        assert_ends_well(program, str(tmp_path / "held"))
 
     def test_what_fails_at_random_comes_right_when_it_is_done_again(self):
         with QdrantServer(failing=0.3, seed=5, on="/points") as service:
@@ -440,13 +425,6 @@ class TestTexts:
             index.delete("one")
             assert len(index) == 1
             index.close()
-
-
-def ran(program, *args):
-    done = subprocess.run(
-        [sys.executable, "-c", program, *args], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def again(call):
