@@ -1,7 +1,8 @@
 """What a memory answers after a stream of plain sentences in which people change their minds.
 
-    python benchmarks/belief_quality.py [--seeds 101 102 103] [--embedder local] [--out FOLDER] [--peers FOLDER]
+    python benchmarks/belief_quality.py [--seeds 201 202 203] [--embedder local] [--out FOLDER] [--peers FOLDER]
 
+A seed stands for four streams, each told to a memory of its own: "201.0" to "201.3".
 Our memory is told the sentences alone (`remember`), or claims, retractions and corrections made of the same events;
 beside it stand plain FTS5, FTS5 with the newest first, and FTS5 with cosines, over all sentences with their speakers.
 Each question is asked with k=10. A hit speaks of the question if it says a value of that attribute of that person; a
@@ -42,7 +43,8 @@ from machine import machine
 from recollectx.embeddings import embedder_from
 
 FIRST = 5
-SEEDS = (101, 102, 103)
+SEEDS = (201, 202, 203)
+STREAMS = 4
 COLUMNS = ("current-first", "gold@5", "stale@5", "misled@5", "as-of-first", "valid-first")
 
 
@@ -131,7 +133,7 @@ def table(report: dict[str, Any]) -> str:
 def measure(seeds: Sequence[int], embedder: Any, peers: Path | None) -> dict[str, list[dict[str, Any]]]:
     """The rows of every system over all seeds. peers: where the environments of others are, or are made."""
     rows: dict[str, list[dict[str, Any]]] = {}
-    for seed in seeds:
+    for seed in (f"{seed}.{number}" for seed in seeds for number in range(STREAMS)):
         events, questions = stream(seed)
         systems = {name: partial(make, embedder) for name, make in SYSTEMS.items()}
         if embedder is None:

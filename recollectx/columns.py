@@ -30,6 +30,7 @@ _COLUMNS: dict[str, type[np.generic]] = {
     "alive": np.bool_,
     "length": np.float64,
     "confidence": np.float64,
+    "belief": np.float64,
     "importance": np.float64,
     "created_at": np.float64,
     "valid_from": np.float64,
@@ -54,7 +55,8 @@ class Row(NamedTuple):
     claim: its primary key.  tokens: search tokens, joined by spaces.  Times in microseconds since 1970 UTC; valid_from
     None begins at created_at, valid_to None means still.  entities, metadata: JSON, None when empty.
     sources: of its assertions.  until: when the last of what was read from it ceased to hold; None: nothing was
-    read from it, or something holds still.
+    read from it, or something holds still.  belief: its confidence, or less: the greatest of
+    what was read from it; None: nothing was.
     """
 
     claim: int
@@ -74,6 +76,7 @@ class Row(NamedTuple):
     subject: str | None = None
     sources: Sequence[str] = ()
     until: int | None = None
+    belief: float | None = None
 
 
 class Columns:
@@ -178,6 +181,7 @@ class Columns:
         columns = self.column
         for name in ("claim", "confidence", "importance"):
             columns[name][at] = getattr(fields, name)
+        columns["belief"][at] = np.fmin(columns["confidence"][at], np.array(fields.belief, np.float64))
         columns["created_at"][at] = created = np.array(fields.created_at) / _MICROS
         given = np.array(fields.valid_from, np.float64)  # None becomes nan
         columns["valid_from"][at] = np.where(np.isnan(given), created, given / _MICROS)

@@ -50,6 +50,8 @@ class Weights:
     session: share of the best score in its session.
     speaker, date: what it gains if the question names its source, or the time it began, in standard deviations.
     ended: share that a turn loses when nothing that was read from it holds any more at the time asked about.
+    doubted: share that is lost by a claim believed at 0, and by a turn all of whose claims are; in proportion less by
+    one believed more, and nothing from even odds on.
     tokens: weight of comparing the first hits word by word, where the memory has token vectors.
     confidence, importance: weight of the claim's own numbers beside relevance; 0 leaves order to relevance.
     recency_bias: exponent of the decay; 0 leaves time out.
@@ -63,6 +65,7 @@ class Weights:
     date: float = 4.0
     tokens: float = 1.8
     ended: float = 0.8
+    doubted: float = 0.6
     confidence: float = 0.0
     importance: float = 0.0
     recency_bias: float = 0.0
@@ -72,8 +75,9 @@ class Weights:
             value = getattr(self, name)
             if not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
                 raise InvalidQuery(f"weight {name} must be a number from 0, got {value!r}")
-        if self.ended > 1:
-            raise InvalidQuery(f"weight ended must be in [0, 1], got {self.ended!r}")
+        for name in ("ended", "doubted"):
+            if getattr(self, name) > 1:
+                raise InvalidQuery(f"weight {name} must be in [0, 1], got {getattr(self, name)!r}")
         if not self.dense and not self.keyword:
             raise InvalidQuery("weights dense and keyword are both 0, which leaves nothing to find claims by")
 
@@ -163,7 +167,8 @@ class Parts:
     neighbours, session: what the turns beside it and the best of its session added.  speaker, date: what being said by
     the one, or at the time, that the question names added. All in standard deviations beside a cosine, and may be
     negative; else as a share of the most that BM25 could reach.  ended: what is left of the
-    score of a turn of which nothing holds.  tokens: MaxSim, see
+    score of a turn of which nothing holds.  doubted: what is left of the score of what is more likely false than true.
+    tokens: MaxSim, see
     recollectx.late_interaction.  recency: the decay factor, in (0, 1].
     """
 
@@ -176,6 +181,7 @@ class Parts:
     date: float | None = None
     tokens: float | None = None
     ended: float | None = None
+    doubted: float | None = None
     recency: float | None = None
     confidence: float | None = None
 

@@ -18,6 +18,7 @@ __all__ = ["Cosines", "Ranked", "Row", "ScopeIndex"]
 
 RATES = {"episodic": 0.001, "semantic": 0.0001}
 """How fast a claim of each type fades, per hour, at importance 0."""
+EVEN = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,8 @@ class ScopeIndex(Columns):
             moment = min(moment, found.since)
         ended = found is not None and self.column["until"][rows] <= moment
         kept = np.where(ended, 1 - query.weights.ended, np.ones(rows.size))
-        taken = self._weighted(rows, query.weights) * fading * kept
+        trusted = self._trusted(rows, query.weights.doubted if found is not None else 0)
+        taken = self._weighted(rows, query.weights) * fading * kept * trusted
         scores = taken if found is None else taken * found.score[rows]
         near_by: dict[int, float] = {}
         if closer is not None and query.weights.tokens and found is not None and found.near is not None:
@@ -93,7 +95,10 @@ class ScopeIndex(Columns):
         limit = rows.size if query.k is None else min(rows.size, query.offset + query.k)
         best = self._best(rows, scores, limit, by_confidence=found is not None)
         parts = self._parts(
-            rows[best], found, kept[best], fading[best] if query.weights.recency_bias else None
+            rows[best],
+            found,
+            {"ended": kept[best], "doubted": trusted[best]},
+            fading[best] if query.weights.recency_bias else None,
         )
         claims = self.column["claim"][rows[best]].tolist()
         if near_by:
@@ -154,6 +159,11 @@ class ScopeIndex(Columns):
         faded: Floats = np.exp(-bias * rates[self.column["type"][rows]] * hours * unimportance)
         return faded
 
+    def _trusted(self, rows: Rows, weight: float) -> Floats:
+        """What is left of a score for doubt, in [0, 1]; exactly 1 from even odds on."""
+        left: Floats = 1 - weight * np.maximum(1 - self.column["belief"][rows] / EVEN, 0)
+        return left
+
     def _weighted(self, rows: Rows, weights: Weights) -> Floats:
         """What is left of a score for the claim's own numbers, in (0, 1]; exactly 1 when both weights are 0."""
         if not weights.confidence and not weights.importance:
@@ -176,9 +186,12 @@ class ScopeIndex(Columns):
         keys = [scores[chosen], *(self.column[name][rows[chosen]] for name in names)]
         return chosen[np.lexsort(keys[::-1])[::-1][:limit]]
 
-    def _parts(self, rows: Rows, found: Relevance | None, kept: Floats, fading: Floats | None) -> list[Parts]:
+    def _parts(
+        self, rows: Rows, found: Relevance | None, left: Mapping[str, Floats], fading: Floats | None
+    ) -> list[Parts]:
         columns: dict[str, list[Any]] = {"confidence": self.column["confidence"][rows].tolist()}
-        columns["ended"] = [None if share == 1 else share for share in kept.tolist()]
+        for name, shares_left in left.items():
+            columns[name] = [None if share == 1 else share for share in shares_left.tolist()]
         if fading is not None:
             columns["recency"] = fading.tolist()
         if found is not None:

@@ -333,3 +333,31 @@ def test_the_benchmark_counts_what_it_says():
     assert (len(facts), len(set(facts)), len(asked), len(unanswerable)) == (200, 200, 400, 360)
     assert not {question for question, _ in asked} & {question for _, question in unanswerable}
     assert benchmark["auroc"]([3, 2], [1, 2]) == 0.875
+
+
+def test_a_rumour_that_is_outweighed_comes_later_with_its_turn_and_only_as_long_as_it_is(path):
+    today = [START]
+    with Memory.open(path, clock=lambda: today[0]) as memory:
+        memory.remember("I heard that Noor lives in Faro.", source="Ivo")
+        today[0] += 2 * DAY
+        own = memory.remember("I live in Braga.", source="Noor")
+
+        def left(**when):
+            return {
+                hit.claim.text: hit.parts.doubted for hit in memory.recall("Where does Noor live?", **when)
+            }
+
+        rumour, turn = "Noor lives in Faro", "I heard that Noor lives in Faro."
+        now = left()
+        assert list(now)[-2:] == [rumour, turn]
+        assert now[rumour] == now[turn] == pytest.approx(1 - 0.6 * (1 - 2 * confidence(memory, rumour)))
+        assert {now[text] for text in now if text not in (rumour, turn)} == {None}
+        alone = {rumour: pytest.approx(0.88), turn: pytest.approx(0.88)}
+        assert now[rumour] < 0.7
+        assert left(as_of=START + DAY) == alone
+        memory.undo(own[-1].tx)
+        assert left() == alone
+
+
+def confidence(memory: Memory, text: str) -> float:
+    return next(claim.confidence for claim in memory.retrieve() if claim.text == text)

@@ -433,6 +433,29 @@ def test_a_turn_of_which_nothing_holds_any_more_comes_after_others() -> None:
     assert {hit.score for hit in made.search(Query(), NOW)} == {1.0}
 
 
+def test_what_is_more_likely_false_than_true_comes_after_others_and_so_does_the_turn_it_was_read_from() -> None:
+    made = index(
+        row(1, "tea tea", confidence=0.1),
+        row(2, "tea tea", confidence=1.0, belief=0.1, type="episodic"),
+        row(3, "tea and milk and more", confidence=0.5),
+        row(4, "tea and milk and more", confidence=0.3, belief=0.9),
+    )
+    hits = {hit.claim: hit for hit in made.search(Query("tea"), NOW)}
+    assert [hits[claim].parts.doubted for claim in (1, 2, 3, 4)] == [
+        pytest.approx(0.52),
+        pytest.approx(0.52),
+        None,
+        pytest.approx(0.76),
+    ]
+    assert list(hits) == [3, 2, 1, 4]
+    plain = {hit.claim: hit.score for hit in made.search(Query("tea", weights=Weights(doubted=0)), NOW)}
+    assert list(plain) == [2, 1, 3, 4]
+    assert {claim: hit.score for claim, hit in hits.items()} == pytest.approx(
+        {1: 0.52 * plain[1], 2: 0.52 * plain[2], 3: plain[3], 4: 0.76 * plain[4]}
+    )
+    assert {hit.score for hit in made.search(Query(), NOW)} == {1.0}
+
+
 def test_a_fact_gains_by_every_period_in_which_it_held() -> None:
     made = index(
         row(1, "home is Oslo", created_at="2022-01-01", valid_to="2023-02-01"),
@@ -514,7 +537,7 @@ def test_alone_the_words_have_the_same_scores_at_any_weight() -> None:
 
 @pytest.mark.parametrize("name", ["confidence", "importance"])
 def test_the_claims_own_numbers_order_only_when_weighed(name: str) -> None:
-    made = index(row(1, "tea tea", **{name: 0.1}), row(2, "tea milk", **{name: 1.0}))
+    made = index(row(1, "tea tea", **{name: 0.5}), row(2, "tea milk", **{name: 1.0}))
     assert found(made) == [1, 2]
     assert found(made, weights=Weights(**{name: 5.0})) == [2, 1]
 

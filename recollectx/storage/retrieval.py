@@ -77,7 +77,7 @@ _ROW = (
     .where(RevisionRow.tx_to.is_(None))
 )
 """In the order of the fields of Row that are stored; the rest is by name."""
-_STORED = len(Row._fields) - 2
+_STORED = len(Row._fields) - 3
 _PK, _ID, _SLOT, _VECTOR = (
     list(_ROW.selected_columns.keys()).index(name) for name in ("pk", "id", "slot", "vector")
 )
@@ -87,8 +87,16 @@ _SOURCES_IN_SCOPE = _SOURCES.join(ClaimRow, ClaimRow.pk == AssertionRow.claim).w
     ClaimRow.scope == bindparam("scope"), ClaimRow.pk > bindparam("after"), ClaimRow.pk <= bindparam("last")
 )
 _READINGS = (
-    select(EdgeRow.src, EdgeRow.tx_from, EdgeRow.tx_to, RevisionRow.status, RevisionRow.valid_to)
+    select(
+        EdgeRow.src,
+        EdgeRow.tx_from,
+        EdgeRow.tx_to,
+        RevisionRow.status,
+        RevisionRow.valid_to,
+        ClaimRow.confidence,
+    )
     .join(RevisionRow, RevisionRow.claim == EdgeRow.dst)
+    .join(ClaimRow, ClaimRow.pk == EdgeRow.dst)
     .where(
         EdgeRow.src.in_(bindparam("keys", expanding=True)),
         EdgeRow.relation == Relation.DERIVES,
@@ -126,9 +134,14 @@ class _Batch:
             if source is not None:
                 sources.setdefault(claim, []).append(source)
         turns = [pk for pk, slot in zip(self.pks, columns[_SLOT], strict=True) if slot is None]
-        until = _until(reader, turns)
+        until, belief = _read_of(reader, turns)
         self.fields: Any = Row._make(
-            [*columns[:_STORED], [sources.get(pk, ()) for pk in self.pks], [until.get(pk) for pk in self.pks]]
+            [
+                *columns[:_STORED],
+                [sources.get(pk, ()) for pk in self.pks],
+                [until.get(pk) for pk in self.pks],
+                [belief.get(pk) for pk in self.pks],
+            ]
         )
         self._read(columns[_VECTOR])
 
@@ -166,12 +179,14 @@ def _changed(reader: Reader, claims: Collection[int]) -> _Batch:
     return _Batch(reader, sorted(found, key=itemgetter(_PK)), said)
 
 
-def _until(reader: Reader, turns: Sequence[int]) -> dict[int, int]:
-    """When the last of what was read from each of these turns and texts ceased to hold, of those of which nothing does.
+def _read_of(reader: Reader, turns: Sequence[int]) -> tuple[dict[int, int], dict[int, float]]:
+    """Of what was read from each of these turns and texts: when the last of it ceased to hold, where nothing does, and
+    how far the surest of what held is believed.
 
     A claim that is out of use, or no longer taken to be said there, has never held.
     """
     ends: dict[int, list[float]] = defaultdict(list)
+    belief: dict[int, float] = {}
     for row in reader.rows_in(_READINGS, turns):
         if reader.seq is not None and row.tx_from > reader.seq:
             continue
@@ -179,7 +194,9 @@ def _until(reader: Reader, turns: Sequence[int]) -> dict[int, int]:
         holds = row.status in CURRENT or row.status == Status.SUPERSEDED
         end = math.inf if row.valid_to is None else row.valid_to
         ends[row.src].append(0 if denied or not holds else end)
-    return {pk: int(max(found)) for pk, found in ends.items() if max(found) < math.inf}
+        if holds and not denied:
+            belief[row.src] = max(row.confidence, belief.get(row.src, 0.0))
+    return {pk: int(max(found)) for pk, found in ends.items() if max(found) < math.inf}, belief
 
 
 class _Held:
