@@ -1,8 +1,8 @@
 """What a memory answers after a stream of plain sentences in which people change their minds.
 
-    python benchmarks/belief_quality.py [--seeds 201 202 203] [--embedder local] [--out FOLDER] [--peers FOLDER]
+    python benchmarks/belief_quality.py [--seeds 301 302 303] [--embedder local] [--out FOLDER] [--peers FOLDER]
 
-A seed stands for four streams, each told to a memory of its own: "201.0" to "201.3".
+A seed stands for four streams, each told to a memory of its own: "301.0" to "301.3".
 Our memory is told the sentences alone (`remember`), or claims, retractions and corrections made of the same events;
 beside it stand plain FTS5, FTS5 with the newest first, and FTS5 with cosines, over all sentences with their speakers.
 Each question is asked with k=10. A hit speaks of the question if it says a value of that attribute of that person; a
@@ -43,7 +43,7 @@ from machine import machine
 from recollectx.embeddings import embedder_from
 
 FIRST = 5
-SEEDS = (201, 202, 203)
+SEEDS = (301, 302, 303)
 STREAMS = 4
 COLUMNS = ("current-first", "gold@5", "stale@5", "misled@5", "as-of-first", "valid-first")
 

@@ -41,11 +41,12 @@ class Ours:
         self.now = 0.0
         self.memory = Memory.open(":memory:", embedder=embedder, clock=lambda: self.now)
         self.events: dict[int, Event] = {}
+        self.by_words: dict[tuple[str | None, str], Event] = {}
 
     def tell(self, events: Sequence[Event]) -> None:
         for event in events:
             self.now = event.at
-            self.events[event.number] = event
+            self.events[event.number] = self.by_words[event.speaker, event.text.rstrip(".!")] = event
             self.hear(event)
         self.now += 40 * DAY
 
@@ -62,14 +63,18 @@ class Ours:
         )
 
     def says(self, claim: Claim) -> Says:
-        """What a claim says; one that is the sentence itself says what its event does."""
+        """What a claim says. One that is a sentence says what the sentence does, and so does one of another predicate that
+        was read from it, if it holds the value: "likes X" of "I could eat X every day"."""
         if isinstance(claim, SemanticClaim) and claim.predicate in BY_PREDICATE:
             name = BY_PREDICATE[claim.predicate]
             words = claim.object.casefold()
             value = next((each for each in ATTRIBUTES[name].values if each.casefold() in words), words)
             return claim.subject, name, value
         number = claim.metadata.get("number")
-        return None if number is None else self.events[int(number)].asserts
+        if number is not None:
+            return self.events[int(number)].asserts
+        read = (self.by_words.get((claim.source, text.rstrip(".!"))) for text in claim.evidence)
+        return next((each.asserts for each in read if each and each.value in claim.text), None)
 
 
 class Structured(Ours):

@@ -433,7 +433,9 @@ def test_a_turn_of_which_nothing_holds_any_more_comes_after_others() -> None:
     assert {hit.score for hit in made.search(Query(), NOW)} == {1.0}
 
 
-def test_what_is_more_likely_false_than_true_comes_after_others_and_so_does_the_turn_it_was_read_from() -> None:
+def test_what_is_more_likely_false_than_true_comes_after_others_and_so_does_the_turn_it_was_read_from() -> (
+    None
+):
     made = index(
         row(1, "tea tea", confidence=0.1),
         row(2, "tea tea", confidence=1.0, belief=0.1, type="episodic"),

@@ -77,7 +77,9 @@ _REWORDINGS = (
     ("{whose} <name> is <v>", rf"{{I}}(?:'ve|'s|\s+have|\s+has|'m|\s+am|\s+is|)\s+{_ADV}(?:returned|gone\s+back|went\s+back|back)\s+to\s+(?:my|his|her|their)\s+(?:old|older|earlier|previous|first|original)\s+{_ATTRIBUTE}[,:]\s+{_REST}"),
     ("{who} moved to <v>", rf"{{I}}(?:'m|'s|\s+am|\s+is)\s+{_ADV}back\s+in\s+{_PROPER}\s+for\s+good"),
     ("{who} moved to <v>", rf"[Bb]ack\s+in\s+{_PROPER}\s+for\s+good"),
-    # favourites and goals
+    # likings, favourites and goals
+    ("{who} love{s} <v>", rf"{{I}}\s+could\s+{_ADV}(?:eat|drink)\s+{_VALUE}\s+(?:every\s+(?:single\s+)?(?:day|night|morning|evening|week)|all\s+day(?:\s+long)?|for\s+(?:breakfast|lunch|dinner)\b.*)"),
+    ("{who} love{s} <v>", rf"[Nn]othing(?:\s+[\w-]+){{0,4}}?\s+(?:beats|tops)\s+{_VALUE}\s+(?:for|to)\s+{{me}}"),
     ("{whose} <name> is <v>", rf"{{my}}\s+{_ATTRIBUTE}\s+{_NOW}\s+(?:is|are)\s+{_ADV}{_REST}"),
     ("{whose} favorite <name> is <v>", rf"[Oo]f\s+all\s+(?:the\s+)?(?P<name>[a-z]+?)s,?\s+{{I}}\s+{_ADV}(?:like|love|prefer)s?\s+{_VALUE}\s+(?:the\s+)?(?:most|best)\b"),
     ("{whose} favorite <name> is <v>", rf"[Tt]he\s+(?P<name>[a-z]+)\s+(?:that\s+)?{{I}}\s+{_ADV}(?:like|love)s?\s+(?:the\s+)?(?:most|best)\s+is\s+{_REST}"),
