@@ -24,13 +24,11 @@ def send(conn: Connection, sql: str, values: Sequence[Any] = ()) -> Any:
     """The cursor after one statement as text; close it. Raises what `conn.execute` does."""
     if _listened(conn):
         return conn.exec_driver_sql(sql, tuple(values))
-    cursor = conn.connection.cursor()
+    raw: Any = conn.connection.dbapi_connection
     try:
-        cursor.execute(sql, values)
+        return raw.execute(sql, values)
     except conn.dialect.loaded_dbapi.Error as error:
-        cursor.close()
         raise fault(conn, sql, error) from error
-    return cursor
 
 
 def _listened(conn: Connection) -> bool:
@@ -58,11 +56,15 @@ def insert_values(conn: Connection, waiting: Iterable[tuple[Table, list[Any]]]) 
         with _at_once(conn):
             for table, values in waiting:
                 sql, width = _insert_sql(table, conn.dialect)
+                if len(values) == width:
+                    if cursor is None:
+                        conn.exec_driver_sql(sql, tuple(values))
+                    else:
+                        cursor.execute(sql, values)
+                    continue
                 rows = zip(*[iter(values)] * width, strict=True)
                 if cursor is None:
-                    conn.exec_driver_sql(sql, tuple(values) if len(values) == width else list(rows))
-                elif len(values) == width:
-                    cursor.execute(sql, values)
+                    conn.exec_driver_sql(sql, list(rows))
                 else:
                     cursor.executemany(sql, cast(Any, rows))
     except conn.dialect.loaded_dbapi.Error as error:

@@ -1,10 +1,9 @@
 """New claims with what their sources assert of them, any number at once.
 
-Rows are made table by table and column by column: a thousand claims take half as long as one by one.
+Rows are made table by table: a thousand claims take half as long as one by one.
 """
 
 from collections.abc import Sequence
-from itertools import repeat
 
 from sqlalchemy import bindparam, select
 
@@ -71,17 +70,10 @@ class Asserting(Ruling):
     def _new(self, claims: Sequence[Claim], beliefs: Sequence[Belief]) -> Sequence[int]:
         """Rows of claims that there never were; returns their keys."""
         pks = self.keys(ClaimRow, len(claims))
-        self.lay_all(
-            ClaimRow,
-            pks,
-            [claim.id for claim in claims],
-            [claim.scope for claim in claims],
-            [claim.type for claim in claims],
-            [to_micros(claim.created_at) for claim in claims],
-            [belief.strength for belief in beliefs],
-            [belief.confidence for belief in beliefs],
-            repeat(None),
-        )
+        rows = self.waiting(ClaimRow)
+        for pk, claim, belief in zip(pks, claims, beliefs, strict=True):
+            made = to_micros(claim.created_at)
+            rows += (pk, claim.id, claim.scope, claim.type, made, belief.strength, belief.confidence, None)
         return pks
 
     def _reopened(self, claim: Claim, belief: Belief) -> int | None:

@@ -9,7 +9,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from itertools import repeat
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, select, update
@@ -85,15 +84,9 @@ class Settling(ClaimRows):
         """Settle statuses and confidences, and write the transaction's own row."""
         self._restand()
         self._solve()
-        beliefs = self._moved.values()
-        self.lay_all(
-            StrengthRow,
-            self._moved,
-            repeat(self.seq),
-            [_read(belief) for belief in beliefs],
-            [belief.strength for belief in beliefs],
-            self._movers.values(),
-        )
+        rows = self.waiting(StrengthRow)
+        for (pk, belief), change in zip(self._moved.items(), self._movers.values(), strict=True):
+            rows += (pk, self.seq, _read(belief), belief.strength, change)
         self.put(Tx, {"seq": self.seq, "at": self.at, "cause": self._cause})
         self.flush()
 

@@ -174,6 +174,7 @@ class Writer(Asserting):
         self._restand()
 
     def _undo(self, change: ch.Undo) -> None:
+        self._only_added = False
         self.flush()
         turned = turns(self.conn, change.seq)
         about = {pk for turn in turned for pk in turn.claims} | confirmed(self.conn, change.seq)
@@ -228,6 +229,7 @@ class Writer(Asserting):
         known = self.reader.identities([pk])[pk]
         if known.erased:
             return  # by another of the ways that lead here
+        self._only_added = False
         n = self.log("erase", known.scope, pk)
         around = {edge.dst for edge in self.reader.edges_out([pk])}
         around |= {edge.src for edge in self.reader.edges_in([pk])}
@@ -279,6 +281,7 @@ class Writer(Asserting):
         self.log("trace", change.scope, None)
 
     def _untrace(self, change: ch.Untrace) -> None:
+        self._only_added = False
         self.erased_rows += untrace(self.conn, change.scope) + erase_trust(self.conn, change.scope)
         self.reader.forget_trust()
         self.log("untrace", change.scope, None)
