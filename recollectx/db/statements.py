@@ -17,7 +17,8 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql import Executable
 from sqlalchemy.sql.compiler import SQLCompiler
 
-Shape: TypeAlias = tuple[tuple[str, int | None], ...]
+Shape: TypeAlias = tuple[str | tuple[str, int], ...]
+"""The parameters of a statement by name, a list with its length."""
 
 
 def send(conn: Connection, sql: str, values: Sequence[Any] = ()) -> Any:
@@ -117,17 +118,12 @@ def execute(conn: Connection, statement: Executable, params: Mapping[str, Any]) 
 
 def _ready(conn: Connection, statement: Executable, params: Mapping[str, Any]) -> tuple["_Query", list[Any]]:
     """The text of a statement, and its values in order."""
-    given = dict(params)
-    shape: Shape = ()
-    for name, value in params.items():
-        if isinstance(value, list):
-            given[name] = listed = _padded(value)
-            shape += ((name, len(listed)),)
-        else:
-            shape += ((name, None),)
+    lists = {name: _padded(value) for name, value in params.items() if isinstance(value, list)}
+    shape: Shape = tuple(params)
+    if lists:
+        shape = tuple([(name, len(lists[name])) if name in lists else name for name in params])
     query = _text_of(statement, conn.dialect, shape)
-    if query.constants:
-        given |= query.constants
+    given = {**params, **lists, **query.constants} if lists or query.constants else params
     values = [given[name] for name in query.places]
     for at in query.lists:
         values[at : at + 1] = values[at]
@@ -157,17 +153,15 @@ class _Slot(NamedTuple):
 def _padded(values: list[Any]) -> list[Any]:
     """The same set in a list of 1, 2, 4, 8 ... values, so that few texts are compiled and prepared."""
     size = 1 << (len(values) - 1).bit_length() if values else 0
-    return values + values[-1:] * (size - len(values))
+    return values if size == len(values) else values + values[-1:] * (size - len(values))
 
 
 @lru_cache(maxsize=1_024)
 def _text_of(statement: Executable, dialect: Dialect, shape: Shape) -> _Query:
     compiled = _compiled(statement, dialect)
-    sizes = dict(shape)
-    slots = {
-        name: _Slot(name) if size is None else [_Slot(name, nth) for nth in range(size)]
-        for name, size in shape
-    }
+    sizes = dict([each for each in shape if isinstance(each, tuple)])
+    slots: dict[str, Any] = {each: _Slot(each) for each in shape if isinstance(each, str)}
+    slots |= {name: [_Slot(name, nth) for nth in range(size)] for name, size in sizes.items()}
     expanded = compiled.construct_expanded_state(slots)
     places: list[str] = []
     constants: dict[str, Any] = {}
@@ -177,7 +171,7 @@ def _text_of(statement: Executable, dialect: Dialect, shape: Shape) -> _Query:
             constants[places[-1]] = value
         elif value.nth == 0:
             places.append(value.name)
-    lists = tuple(at for at in reversed(range(len(places))) if sizes.get(places[at]) is not None)
+    lists = tuple(at for at in reversed(range(len(places))) if places[at] in sizes)
     columns = getattr(statement, "selected_columns", None)
     row: Any = namedtuple("Row", [] if columns is None else list(columns.keys()), rename=True)  # type: ignore[misc]
     # What _make checks besides takes as long again, for every row read.

@@ -43,6 +43,7 @@ class Asserting(Ruling):
         beliefs = self._believed(claims, said)
         self.reader.absent -= distinct
         known = None if fresh else self._reopened(claims[0], beliefs[0])
+        self.reader.forget_names(ids)
         pks = self._new(claims, beliefs) if known is None else [known]
         texts = self._texts(pks, claims, self._vectors_of(ids))
         self._revisions(pks, texts, claims, stated_to=[micros(claim.valid_to) for claim in claims])

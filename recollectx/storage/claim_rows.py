@@ -13,7 +13,7 @@ from recollectx.db.tables import AssertionRow, RevisionRow, TextRow, VectorRow
 from recollectx.embeddings.base import Vectors
 from recollectx.errors import ModelMismatch, NotFound
 from recollectx.instants import to_micros
-from recollectx.storage.reading import keys_of, setting_of
+from recollectx.storage.reading import setting_of
 from recollectx.storage.rows import Rows
 
 _LIVE_REVISION = select(RevisionRow.pk, RevisionRow.text, RevisionRow.stated_to).where(
@@ -77,7 +77,7 @@ class ClaimRows(Rows):
         texts = self.keys(TextRow, len(claims))
         rows, embedded = self.waiting(TextRow), self.waiting(VectorRow)
         for text, pk, claim, vector in zip(texts, pks, claims, vectors, strict=True):
-            said, slot, words = keys_of(claim.scope, claim)
+            said, slot, words = self.reader.keys(claim.scope, claim)
             if isinstance(claim, SemanticClaim):
                 rows += (text, pk, said, slot, claim.subject, claim.predicate, claim.object, words)
             else:

@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, select, update
 
-from recollectx.claims import CURRENT, Status
+from recollectx.claims import CURRENT, Claim, Status
 from recollectx.db.statements import execute
 from recollectx.db.tables import ChangeRow, ClaimRow, RevisionRow, StrengthRow, Tx
 from recollectx.embeddings.base import Vectors
@@ -67,9 +67,12 @@ class Settling(ClaimRows):
         self._moved.update(zip(pks, beliefs, strict=True))
         self._movers.update(zip(pks, changes, strict=True))
 
-    def _stand(self, pk: int, status: Status, valid_to: int | None, n: int) -> None:
-        """Another status and end of validity (microseconds); what was stated of the end stays."""
-        claim, row = self.reader.claims([pk])[pk], self._live_revision(pk)
+    def _stand(self, pk: int, claim: Claim, status: Status, valid_to: int | None, n: int) -> None:
+        """Another status and end of validity (microseconds); what was stated of the end stays.
+
+        claim: as it reads.
+        """
+        row = self._live_revision(pk)
         self.close(RevisionRow, row.pk)
         ends = None if valid_to is None else from_micros(valid_to)
         changed = replace(claim, status=status, valid_to=ends)
@@ -98,7 +101,7 @@ class Settling(ClaimRows):
         before = self.reader.claims(wanted)
         for pk, each in sorted(wanted.items()):
             n = self.log("restatus", scopes[pk].scope, pk, detail=each.status)
-            self._stand(pk, each.status, each.valid_to, n)
+            self._stand(pk, before[pk], each.status, each.valid_to, n)
             if before[pk].status == Status.SUPERSEDED and each.status in CURRENT:
                 self._back.add(pk)
         self._unsure.clear()
