@@ -74,6 +74,15 @@ def insert_values(conn: Connection, waiting: Iterable[tuple[Table, list[Any]]]) 
         cursor.close()
 
 
+def insert_new(conn: Connection, table: Table, values: Sequence[Any], *, unique: str) -> bool:
+    """Insert a row of all columns; False if there is one that has the same in the column `unique`."""
+    sql = f"{_insert_sql(table, conn.dialect)[0]} ON CONFLICT ({unique}) DO NOTHING"
+    cursor = send(conn, sql, values)
+    done: int = cursor.rowcount
+    cursor.close()
+    return done > 0
+
+
 def _at_once(conn: Connection) -> AbstractContextManager[Any]:
     """Around statements that wait for no answer: a driver of a server sends them in one go."""
     pipeline = getattr(conn.connection.dbapi_connection, "pipeline", nullcontext)

@@ -4,17 +4,19 @@ Rows are made table by table: a thousand claims take half as long as one by one.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from sqlalchemy import bindparam, select
 
 from recollectx.changes import Assert
 from recollectx.claims import Assertion, Basis, Claim, EpisodicClaim, SemanticClaim
-from recollectx.db.statements import fetch
+from recollectx.db.statements import fetch, insert_new
 from recollectx.db.tables import ClaimRow
 from recollectx.errors import InvalidClaim
 from recollectx.instants import to_micros
 from recollectx.propagation import Belief
 from recollectx.storage.claim_rows import micros
+from recollectx.storage.rows import table_of
 from recollectx.storage.ruling import Ruling
 from recollectx.storage.settling import alone
 
@@ -42,9 +44,8 @@ class Asserting(Ruling):
         claims, said = [change.claim for change in changes], [change.assertion for change in changes]
         beliefs = self._believed(claims, said)
         self.reader.absent -= distinct
-        known = None if fresh else self._reopened(claims[0], beliefs[0])
+        pks = self._new(claims, beliefs) if fresh else [self._placed(claims[0], beliefs[0])]
         self.reader.forget_names(ids)
-        pks = self._new(claims, beliefs) if known is None else [known]
         texts = self._texts(pks, claims, self._vectors_of(ids))
         self._revisions(pks, texts, claims, stated_to=[micros(claim.valid_to) for claim in claims])
         self._assertions(pks, said)
@@ -73,18 +74,26 @@ class Asserting(Ruling):
         pks = self.keys(ClaimRow, len(claims))
         rows = self.waiting(ClaimRow)
         for pk, claim, belief in zip(pks, claims, beliefs, strict=True):
-            made = to_micros(claim.created_at)
-            rows += (pk, claim.id, claim.scope, claim.type, made, belief.strength, belief.confidence, None)
+            rows += _row(pk, claim, belief)
         return pks
 
-    def _reopened(self, claim: Claim, belief: Belief) -> int | None:
-        """The key of a claim that comes again after its first coming was undone, None for a new one."""
-        rows = fetch(self.conn, _OF_ID, {"id": claim.id})
-        if not rows:
-            return None
-        row = rows[0]
+    def _placed(self, claim: Claim, belief: Belief) -> int:
+        """The key of a claim of which nobody knows whether its id is free: that is found out by taking it."""
+        pk = self.next_key(ClaimRow)
+        if insert_new(self.conn, table_of(ClaimRow), _row(pk, claim, belief), unique="id"):
+            return self.key(ClaimRow)
+        return self._reopened(claim, belief)
+
+    def _reopened(self, claim: Claim, belief: Belief) -> int:
+        """The key of a claim that comes again after its first coming was undone."""
+        row = fetch(self.conn, _OF_ID, {"id": claim.id})[0]
         same = (row.type, row.scope) == (claim.type, claim.scope)
         if row.erased is not None or not same or self.reader.resolve(claim.id) is not None:
             raise InvalidClaim(f"the id {claim.id!r} is taken by another claim; leave id out, or use update")
         self._believe(row.pk, belief.strength, belief.confidence)
         return int(row.pk)
+
+
+def _row(pk: int, claim: Claim, belief: Belief) -> tuple[Any, ...]:
+    made = to_micros(claim.created_at)
+    return pk, claim.id, claim.scope, claim.type, made, belief.strength, belief.confidence, None

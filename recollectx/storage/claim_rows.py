@@ -13,7 +13,7 @@ from recollectx.db.tables import AssertionRow, RevisionRow, TextRow, VectorRow
 from recollectx.embeddings.base import Vectors
 from recollectx.errors import ModelMismatch, NotFound
 from recollectx.instants import to_micros
-from recollectx.storage.reading import setting_of
+from recollectx.storage.reading import keys_of, setting_of
 from recollectx.storage.rows import Rows
 
 _LIVE_REVISION = select(RevisionRow.pk, RevisionRow.text, RevisionRow.stated_to).where(
@@ -76,8 +76,9 @@ class ClaimRows(Rows):
         """One wording for each of these claims, with its vector where there is one; returns their keys."""
         texts = self.keys(TextRow, len(claims))
         rows, embedded = self.waiting(TextRow), self.waiting(VectorRow)
+        keys = self.reader.keys if len(claims) == 1 else keys_of
         for text, pk, claim, vector in zip(texts, pks, claims, vectors, strict=True):
-            said, slot, words = self.reader.keys(claim.scope, claim)
+            said, slot, words = keys(claim.scope, claim)
             if isinstance(claim, SemanticClaim):
                 rows += (text, pk, said, slot, claim.subject, claim.predicate, claim.object, words)
             else:

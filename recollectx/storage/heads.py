@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, cast
 
 from sqlalchemy import Connection, func, select
 
-from recollectx.db.statements import fetch, send
+from recollectx.db.statements import fetch
 from recollectx.db.tables import (
     AssertionRow,
     ChangeRow,
@@ -98,10 +98,8 @@ def _version(conn: Connection) -> int | None:
     """A number that commits of other connections change."""
     if conn.dialect.name != "sqlite":
         return None
-    cursor = send(conn, "PRAGMA data_version")
-    (version,) = cursor.fetchone()
-    cursor.close()
-    return int(version)
+    raw: Any = conn.connection.dbapi_connection
+    return int(raw.execute("PRAGMA data_version").fetchone()[0])
 
 
 def _changes(conn: Connection) -> int:

@@ -97,6 +97,10 @@ class Rows:
         for each in self._pending.values():
             each.clear()
 
+    def next_key(self, mapped: type) -> int:
+        """The number that the next row will get."""
+        return self._next[mapped]
+
     def key(self, mapped: type) -> int:
         """A number for a row that has yet to be put."""
         key = self._next[mapped]

@@ -109,11 +109,11 @@ class Settling(ClaimRows):
     def _solve(self) -> None:
         if not self._dirty:
             return
-        moved = settle(self.rule, StoredGraph(self.reader), self._dirty).moved
-        scopes = self.reader.identities(moved)
+        graph = StoredGraph(self.reader)
+        moved = settle(self.rule, graph, self._dirty).moved
         for pk, (belief, cause) in moved.items():
             self._move([pk], [belief], [cause])
-            self.log("strength", scopes[pk].scope, pk, cause)
+            self.log("strength", graph.scope(pk), pk, cause)
             self._believe(pk, belief.strength, _read(belief))
 
     def touched(self) -> list[int]:
