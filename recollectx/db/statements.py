@@ -6,7 +6,7 @@ PostgreSQL waiting for answers is what takes time, so rows go there in one pipel
 """
 
 from collections import namedtuple
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache, partial
 from operator import itemgetter
@@ -74,6 +74,9 @@ def insert_values(conn: Connection, waiting: Iterable[tuple[Table, list[Any]]]) 
         cursor.close()
 
 
+_ONE_BY_ONE = nullcontext()
+
+
 def insert_new(conn: Connection, table: Table, values: Sequence[Any], *, unique: str) -> bool:
     """Insert a row of all columns; False if there is one that has the same in the column `unique`."""
     sql = f"{_insert_sql(table, conn.dialect)[0]} ON CONFLICT ({unique}) DO NOTHING"
@@ -85,8 +88,9 @@ def insert_new(conn: Connection, table: Table, values: Sequence[Any], *, unique:
 
 def _at_once(conn: Connection) -> AbstractContextManager[Any]:
     """Around statements that wait for no answer: a driver of a server sends them in one go."""
-    pipeline = getattr(conn.connection.dbapi_connection, "pipeline", nullcontext)
-    return cast(AbstractContextManager[Any], pipeline())
+    pipeline: Callable[[], AbstractContextManager[Any]] | None
+    pipeline = getattr(conn.connection.dbapi_connection, "pipeline", None)
+    return _ONE_BY_ONE if pipeline is None else pipeline()
 
 
 def insert_rows(conn: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:

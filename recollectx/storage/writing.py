@@ -7,7 +7,7 @@ around what was shaken, and records every confidence that moved with the change 
 
 from collections.abc import Callable, Iterable, Mapping
 from itertools import groupby
-from typing import Any, cast
+from typing import Any
 
 from sqlalchemy import Connection, select, update
 
@@ -84,7 +84,7 @@ class Writer(Asserting):
         """Carry out changes that are known beforehand: new claims one after another go by much faster together."""
         for kind, run in groupby(changes, type):
             if kind is ch.Assert:
-                asserts = cast(list[ch.Assert], list(run))
+                asserts: list[Any] = list(run)
                 self.assert_all(asserts)
                 self.count += len(asserts)
             else:
