@@ -74,9 +74,6 @@ def insert_values(conn: Connection, waiting: Iterable[tuple[Table, list[Any]]]) 
         cursor.close()
 
 
-_ONE_BY_ONE = nullcontext()
-
-
 def insert_new(conn: Connection, table: Table, values: Sequence[Any], *, unique: str) -> bool:
     """Insert a row of all columns; False if there is one that has the same in the column `unique`."""
     sql = f"{_insert_sql(table, conn.dialect)[0]} ON CONFLICT ({unique}) DO NOTHING"
@@ -84,6 +81,9 @@ def insert_new(conn: Connection, table: Table, values: Sequence[Any], *, unique:
     done: int = cursor.rowcount
     cursor.close()
     return done > 0
+
+
+_ONE_BY_ONE = nullcontext()
 
 
 def _at_once(conn: Connection) -> AbstractContextManager[Any]:
