@@ -115,6 +115,8 @@ def check_time(value: Instant, name: str) -> float:
 
 def check_member(value: object, name: str, closed: type[_Closed]) -> _Closed:
     """The member of `closed` with this value; InvalidClaim lists them otherwise."""
+    if isinstance(value, closed):
+        return value
     try:
         return closed(cast(str, value))
     except ValueError:
@@ -124,6 +126,8 @@ def check_member(value: object, name: str, closed: type[_Closed]) -> _Closed:
 
 def texts(value: str | Iterable[str], name: str, limit: int, *, blank: bool = False) -> tuple[str, ...]:
     """A bare string is one item; duplicates are kept out, order is kept."""
+    if isinstance(value, tuple) and not value:
+        return value
     if not isinstance(value, Iterable):
         raise InvalidClaim(f"{name} must be a text or several, got {value!r}")
     items = (value,) if isinstance(value, str) else tuple(value)

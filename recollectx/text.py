@@ -174,6 +174,7 @@ _ASCII_WORDS = re.compile(r"\d+(?:,\d{3})+(?![\d,])|\d+\.\d+(?!\w)|[a-z](?:\+\+|
 _ENGLISH = re.compile("[a-z]+")
 _INFLECTED = re.compile("(?:[sey]|ed|ing|[alu]l|[eo]r|ic|nt|sm|on|(?:nc|l|it|og)i)$")
 """The endings that English stemming acts on; the stemmer takes longer to leave a word alone than all else to store it."""
+MOST_STEMS = 1 << 16
 _stemmer = snowballstemmer.stemmer("english")
 _stemming = threading.Lock()
 
@@ -221,12 +222,24 @@ def _ascii_words(text: str) -> list[str]:
     return [word.replace(",", "") for word in words] if "," in plain else words
 
 
-@lru_cache(maxsize=1 << 16)
-def _stem(word: str) -> str:
+class _Stems(dict[str, str]):
+    """Words and their stems, filled as words are met; begun anew when there are too many to keep."""
+
+    def __missing__(self, word: str) -> str:
+        if len(self) >= MOST_STEMS:
+            self.clear()
+        self[word] = stem = _stemmed(word)
+        return stem
+
+
+def _stemmed(word: str) -> str:
     if not _ENGLISH.fullmatch(word) or not _INFLECTED.search(word):
         return word
     with _stemming:  # the stemmer keeps the word it works on in itself
         return str(_stemmer.stemWord(word))
+
+
+_stem = _Stems().__getitem__
 
 
 def tokens(text: str) -> list[str]:

@@ -16,7 +16,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.pool import StaticPool
 
 from recollectx.db.server import Database
-from recollectx.db.statements import send
+from recollectx.db.statements import fault
 from recollectx.db.urls import MEMORY
 from recollectx.errors import DatabaseBusy, InvalidSetting, RecollectxError, StorageError
 
@@ -47,8 +47,12 @@ class SQLite(Database):
     def _begin(self, conn: Connection, *, writing: bool) -> None:
         if writing:
             self._check_free(conn)
-            # The driver leaves this to us; asked through SQLAlchemy it takes longer than writing a claim.
-            send(conn, "BEGIN IMMEDIATE").close()
+            raw: Any = conn.connection.dbapi_connection
+            try:
+                # The driver leaves this to us; asked through SQLAlchemy it takes longer than writing a claim.
+                raw.execute("BEGIN IMMEDIATE")
+            except sqlite3.Error as error:
+                raise fault(conn, "BEGIN IMMEDIATE", error) from error
             return
         if self._file is None and not self.in_memory:
             conn.exec_driver_sql("PRAGMA user_version")

@@ -6,7 +6,7 @@ PostgreSQL waiting for answers is what takes time, so rows go there in one pipel
 """
 
 from collections import namedtuple
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache, partial
 from operator import itemgetter
@@ -17,20 +17,19 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql import Executable
 from sqlalchemy.sql.compiler import SQLCompiler
 
-Shape: TypeAlias = tuple[tuple[str, int | None], ...]
+Shape: TypeAlias = tuple[str | tuple[str, int], ...]
+"""The parameters of a statement by name, a list with its length."""
 
 
 def send(conn: Connection, sql: str, values: Sequence[Any] = ()) -> Any:
     """The cursor after one statement as text; close it. Raises what `conn.execute` does."""
     if _listened(conn):
         return conn.exec_driver_sql(sql, tuple(values))
-    cursor = conn.connection.cursor()
+    raw: Any = conn.connection.dbapi_connection
     try:
-        cursor.execute(sql, values)
+        return raw.execute(sql, values)
     except conn.dialect.loaded_dbapi.Error as error:
-        cursor.close()
         raise fault(conn, sql, error) from error
-    return cursor
 
 
 def _listened(conn: Connection) -> bool:
@@ -58,11 +57,15 @@ def insert_values(conn: Connection, waiting: Iterable[tuple[Table, list[Any]]]) 
         with _at_once(conn):
             for table, values in waiting:
                 sql, width = _insert_sql(table, conn.dialect)
+                if len(values) == width:
+                    if cursor is None:
+                        conn.exec_driver_sql(sql, tuple(values))
+                    else:
+                        cursor.execute(sql, values)
+                    continue
                 rows = zip(*[iter(values)] * width, strict=True)
                 if cursor is None:
-                    conn.exec_driver_sql(sql, tuple(values) if len(values) == width else list(rows))
-                elif len(values) == width:
-                    cursor.execute(sql, values)
+                    conn.exec_driver_sql(sql, list(rows))
                 else:
                     cursor.executemany(sql, cast(Any, rows))
     except conn.dialect.loaded_dbapi.Error as error:
@@ -71,10 +74,23 @@ def insert_values(conn: Connection, waiting: Iterable[tuple[Table, list[Any]]]) 
         cursor.close()
 
 
+def insert_new(conn: Connection, table: Table, values: Sequence[Any], *, unique: str) -> bool:
+    """Insert a row of all columns; False if there is one that has the same in the column `unique`."""
+    sql = f"{_insert_sql(table, conn.dialect)[0]} ON CONFLICT ({unique}) DO NOTHING"
+    cursor = send(conn, sql, values)
+    done: int = cursor.rowcount
+    cursor.close()
+    return done > 0
+
+
+_ONE_BY_ONE = nullcontext()
+
+
 def _at_once(conn: Connection) -> AbstractContextManager[Any]:
     """Around statements that wait for no answer: a driver of a server sends them in one go."""
-    pipeline = getattr(conn.connection.dbapi_connection, "pipeline", nullcontext)
-    return cast(AbstractContextManager[Any], pipeline())
+    pipeline: Callable[[], AbstractContextManager[Any]] | None
+    pipeline = getattr(conn.connection.dbapi_connection, "pipeline", None)
+    return _ONE_BY_ONE if pipeline is None else pipeline()
 
 
 def insert_rows(conn: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -115,17 +131,12 @@ def execute(conn: Connection, statement: Executable, params: Mapping[str, Any]) 
 
 def _ready(conn: Connection, statement: Executable, params: Mapping[str, Any]) -> tuple["_Query", list[Any]]:
     """The text of a statement, and its values in order."""
-    given = dict(params)
-    shape: Shape = ()
-    for name, value in params.items():
-        if isinstance(value, list):
-            given[name] = listed = _padded(value)
-            shape += ((name, len(listed)),)
-        else:
-            shape += ((name, None),)
+    lists = {name: _padded(value) for name, value in params.items() if isinstance(value, list)}
+    shape: Shape = tuple(params)
+    if lists:
+        shape = tuple([(name, len(lists[name])) if name in lists else name for name in params])
     query = _text_of(statement, conn.dialect, shape)
-    if query.constants:
-        given |= query.constants
+    given = {**params, **lists, **query.constants} if lists or query.constants else params
     values = [given[name] for name in query.places]
     for at in query.lists:
         values[at : at + 1] = values[at]
@@ -155,17 +166,15 @@ class _Slot(NamedTuple):
 def _padded(values: list[Any]) -> list[Any]:
     """The same set in a list of 1, 2, 4, 8 ... values, so that few texts are compiled and prepared."""
     size = 1 << (len(values) - 1).bit_length() if values else 0
-    return values + values[-1:] * (size - len(values))
+    return values if size == len(values) else values + values[-1:] * (size - len(values))
 
 
 @lru_cache(maxsize=1_024)
 def _text_of(statement: Executable, dialect: Dialect, shape: Shape) -> _Query:
     compiled = _compiled(statement, dialect)
-    sizes = dict(shape)
-    slots = {
-        name: _Slot(name) if size is None else [_Slot(name, nth) for nth in range(size)]
-        for name, size in shape
-    }
+    sizes = dict([each for each in shape if isinstance(each, tuple)])
+    slots: dict[str, Any] = {each: _Slot(each) for each in shape if isinstance(each, str)}
+    slots |= {name: [_Slot(name, nth) for nth in range(size)] for name, size in sizes.items()}
     expanded = compiled.construct_expanded_state(slots)
     places: list[str] = []
     constants: dict[str, Any] = {}
@@ -175,7 +184,7 @@ def _text_of(statement: Executable, dialect: Dialect, shape: Shape) -> _Query:
             constants[places[-1]] = value
         elif value.nth == 0:
             places.append(value.name)
-    lists = tuple(at for at in reversed(range(len(places))) if sizes.get(places[at]) is not None)
+    lists = tuple(at for at in reversed(range(len(places))) if places[at] in sizes)
     columns = getattr(statement, "selected_columns", None)
     row: Any = namedtuple("Row", [] if columns is None else list(columns.keys()), rename=True)  # type: ignore[misc]
     # What _make checks besides takes as long again, for every row read.

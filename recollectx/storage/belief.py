@@ -53,6 +53,7 @@ class StoredGraph:
         self._strengths: dict[int, float] = {}
         self._confidences: dict[int, float] = {}
         self._dependents: dict[int, list[int]] = {}
+        self._scope_of: dict[int, str] = {}
 
     def load(self, pks: Collection[int]) -> None:
         """Make these claims available: claims, assertions and edges, one query each per batch."""
@@ -62,6 +63,7 @@ class StoredGraph:
         rows = {row.pk: row for row in self._reader.rows_in(STANDING, missing)}
         voices = self._reader.voices(missing)
         incoming, outgoing = self._edges([pk for pk in missing if self._wanted(pk, rows)])
+        self._scope_of |= {pk: row.scope for pk, row in rows.items()}
         scopes = self._scopes(rows, incoming + outgoing)
         trusts = self._reader.trusts(
             {(said.source, row.scope) for pk, row in rows.items() for said in voices[pk]}
@@ -114,6 +116,12 @@ class StoredGraph:
     def _wanted(self, pk: int, rows: Mapping[int, Any]) -> bool:
         derived = pk in rows and rows[pk].basis == Basis.DERIVED
         return self._onto is None or pk in self._onto or derived
+
+    def scope(self, pk: int) -> str:
+        """The scope of a claim."""
+        if pk not in self._scope_of:
+            self._scope_of[pk] = self._reader.identities([pk])[pk].scope
+        return self._scope_of[pk]
 
     def node(self, pk: int) -> Node:
         """The claim with its voices and arrows."""

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence, Set
-from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -76,28 +75,18 @@ class ClaimRows(Rows):
     ) -> Sequence[int]:
         """One wording for each of these claims, with its vector where there is one; returns their keys."""
         texts = self.keys(TextRow, len(claims))
-        said, slots, words = [], [], []
-        subjects: list[str | None] = []
-        predicates: list[str | None] = []
-        objects = []
-        for claim in claims:
-            same, slot, tokens = keys_of(claim.scope, claim)
-            said.append(same)
-            slots.append(slot)
-            words.append(tokens)
+        rows, embedded = self.waiting(TextRow), self.waiting(VectorRow)
+        keys = self.reader.keys if len(claims) == 1 else keys_of
+        for text, pk, claim, vector in zip(texts, pks, claims, vectors, strict=True):
+            said, slot, words = keys(claim.scope, claim)
             if isinstance(claim, SemanticClaim):
-                subjects.append(claim.subject)
-                predicates.append(claim.predicate)
-                objects.append(claim.object)
+                rows += (text, pk, said, slot, claim.subject, claim.predicate, claim.object, words)
             else:
-                subjects.append(None)
-                predicates.append(None)
-                objects.append(claim.text)
-        self.lay_all(TextRow, texts, pks, said, slots, subjects, predicates, objects, words)
-        embedded = [text for text, vector in zip(texts, vectors, strict=True) if vector is not None]
-        self.lay_all(VectorRow, embedded, [vector for vector in vectors if vector is not None])
-        if len(embedded) < len(claims):
-            self.bare = True
+                rows += (text, pk, said, slot, None, None, claim.text, words)
+            if vector is None:
+                self.bare = True
+            else:
+                embedded += (text, vector)
         return texts
 
     def _vectors_of(self, ids: Sequence[str]) -> list[bytes | None]:
@@ -125,45 +114,48 @@ class ClaimRows(Rows):
         *,
         stated_to: Sequence[int | None],
     ) -> None:
-        self.lay_all(
-            RevisionRow,
-            self.keys(RevisionRow, len(claims)),
-            pks,
-            texts,
-            [claim.importance for claim in claims],
-            [claim.category for claim in claims],
-            [claim.status for claim in claims],
-            [claim.basis for claim in claims],
-            [_json(claim.entities) for claim in claims],
-            [_json(claim.metadata) for claim in claims],
-            [micros(claim.valid_from) for claim in claims],
-            [micros(claim.valid_to) for claim in claims],
-            stated_to,
-            [micros(claim.due_at) for claim in claims],
-            [micros(claim.review_after) for claim in claims],
-            [claim.session for claim in claims],
-            [claim.position for claim in claims],
-            repeat(self.seq),
-            repeat(None),
-        )
+        rows, seq = self.waiting(RevisionRow), self.seq
+        keys = self.keys(RevisionRow, len(claims))
+        for key, pk, text, claim, stated in zip(keys, pks, texts, claims, stated_to, strict=True):
+            rows += (
+                key,
+                pk,
+                text,
+                claim.importance,
+                claim.category,
+                claim.status,
+                claim.basis,
+                _json(claim.entities),
+                _json(claim.metadata),
+                micros(claim.valid_from),
+                micros(claim.valid_to),
+                stated,
+                micros(claim.due_at),
+                micros(claim.review_after),
+                claim.session,
+                claim.position,
+                seq,
+                None,
+            )
 
     def _live_revision(self, pk: int) -> Any:
         self.flush()
         return fetch(self.conn, _LIVE_REVISION, {"claim": pk})[0]
 
     def _assertions(self, pks: Sequence[int], said: Sequence[Assertion]) -> None:
-        self.lay_all(
-            AssertionRow,
-            self.keys(AssertionRow, len(said)),
-            pks,
-            [each.source for each in said],
-            [each.confidence for each in said],
-            [_json(each.evidence) for each in said],
-            [each.span for each in said],
-            [to_micros(each.said_at) for each in said],
-            [each.session for each in said],
-            [each.times for each in said],
-            [_dates(each) for each in said],
-            repeat(self.seq),
-            repeat(None),
-        )
+        rows, seq = self.waiting(AssertionRow), self.seq
+        for key, pk, each in zip(self.keys(AssertionRow, len(said)), pks, said, strict=True):
+            rows += (
+                key,
+                pk,
+                each.source,
+                each.confidence,
+                _json(each.evidence),
+                each.span,
+                to_micros(each.said_at),
+                each.session,
+                each.times,
+                _dates(each),
+                seq,
+                None,
+            )

@@ -212,13 +212,15 @@ class MemoryStore(Spellings):
                     return Applied(0, 0)
                 if self.feed is not None and self.feed.backend.placement == "database":
                     self.feed.together(conn)
-                cut = tuple(writer.cut_ids())
+                cut = tuple(writer.cut_ids()) if writer.cut else ()
+                keep = writer.keeper()
         except IntegrityError as error:
             raise InvalidClaim(f"the database refused the change: {error.orig}") from error
         except ModelMismatch:
             if self.embedding is not None:
                 self.embedding.doubt()
             raise
+        keep()
         if self._log_waits:
             self.truncate_log()
         if self.embedding is not None and (writer.bare or writer.erased_ids):

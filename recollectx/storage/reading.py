@@ -98,8 +98,14 @@ def keys_of(scope: str, claim: Claim) -> tuple[int, int | None, str]:
     return said, _hash(f"{scope}\x1eslot\x1e{thing}") if thing else None, words
 
 
+# To copy one takes half as long as to begin another.
+_BLANK = blake2b(digest_size=8)
+
+
 def _hash(words: str) -> int:
-    return int.from_bytes(blake2b(words.encode(), digest_size=8).digest(), "big") >> 1
+    state = _BLANK.copy()
+    state.update(words.encode())
+    return int.from_bytes(state.digest(), "big") >> 1
 
 
 def chunks(items: Collection[Any], size: int = CHUNK) -> Iterator[list[Any]]:
@@ -319,6 +325,8 @@ class Reader:
         self._trust: dict[tuple[str, str], float] = {}
         self.trust_is_set = True
         self.absent: set[str] = set()
+        self._named: dict[str, Identity | None] = {}
+        self._keys: tuple[Claim, str, tuple[int, int | None, str]] | None = None
 
     def _rows(self, statement: Executable, **params: Any) -> Sequence[Any]:
         self._flush()
@@ -354,6 +362,14 @@ class Reader:
             check_text(claim_id, "id")
         except InvalidClaim:
             return None
+        if undone:
+            return self._named_by(claim_id, undone=True)
+        # One decision comes back to the same few claims over and over.
+        if claim_id not in self._named:
+            self._named[claim_id] = self._named_by(claim_id, undone=False)
+        return self._named[claim_id]
+
+    def _named_by(self, claim_id: str, *, undone: bool) -> Identity | None:
         for statement in (_BY_ID, _BY_ALIAS):
             rows = self._rows(statement, id=claim_id)
             if not rows and statement is _BY_ID:
@@ -362,6 +378,20 @@ class Reader:
                 if undone or row.live or row.erased is not None:
                     return Identity(row.pk, row.id, row.scope, row.erased is not None)
         return None
+
+    def forget_names(self, ids: Iterable[str] | None = None) -> None:
+        """Look anew for what these ids name, None is all: it was changed."""
+        if ids is None:
+            self._named.clear()
+        elif self._named:
+            for claim_id in ids:
+                self._named.pop(claim_id, None)
+
+    def keys(self, scope: str, claim: Claim) -> tuple[int, int | None, str]:
+        """`keys_of`: a claim that is stored is looked for first, and takes as long to take apart again."""
+        if self._keys is None or self._keys[0] is not claim or self._keys[1] != scope:
+            self._keys = claim, scope, keys_of(scope, claim)
+        return self._keys[2]
 
     def ask_for(self, ids: Collection[str]) -> None:
         """Find out at once which of `ids` are absent."""
@@ -376,10 +406,17 @@ class Reader:
 
     def claims(self, pks: Iterable[int]) -> dict[int, Claim]:
         """Claims as they read now, by key; erased ones are absent."""
+        return self._as_claims(*self._stored(pks))
+
+    def _stored(self, pks: Iterable[int]) -> tuple[list[Any], dict[int, list[Any]]]:
+        """The rows of claims, and by claim those of what is asserted."""
         rows = list(self.rows_in(_CLAIMS, pks))
         voices: dict[int, list[Any]] = {row.pk: [] for row in rows}
         for said in self.rows_in(_ASSERTIONS, voices):
             voices[said.claim].append(said)
+        return rows, voices
+
+    def _as_claims(self, rows: Sequence[Any], voices: Mapping[int, Sequence[Any]]) -> dict[int, Claim]:
         # Trust only tells which of several voices is the strongest.
         several = [row for row in rows if len(voices[row.pk]) > 1]
         trusts = self.trusts({(voice.source, row.scope) for row in several for voice in voices[row.pk]})
@@ -445,7 +482,7 @@ class Reader:
         """Known claims of `scope` that say the same as `claim`, and with `rivals` the values of the same
         thing that are in use, or were superseded only after `claim` began."""
         since = to_micros(claim.since)
-        said, key, _ = keys_of(scope, claim)
+        said, key, _ = self.keys(scope, claim)
         pks = [row.claim for row in self._rows(_SAID, said=said, since=since)]
         if rivals and key is not None:
             pks += [row.claim for row in self._rows(_RIVALS, slot=key, since=since)]
@@ -453,12 +490,14 @@ class Reader:
 
     def as_candidates(self, scope: str, pks: Collection[int]) -> list[Candidate]:
         """Those of these claims that are in `scope`, as candidates."""
-        claims, assertions = self.claims(pks), self.assertions(pks)
+        rows, voices = self._stored(pks)
+        claims = self._as_claims(rows, voices)
+        self._named |= {claim.id: Identity(pk, claim.id, claim.scope, False) for pk, claim in claims.items()}
         return [
             Candidate(
                 claims[pk],
-                {voice.source: self.trust(voice.source, scope) for _, voice in assertions[pk]},
-                tuple(voice for _, voice in assertions[pk]),
+                {voice.source: self.trust(voice.source, scope) for voice in voices[pk]},
+                tuple(map(assertion_from, voices[pk])),
             )
             for pk in dict.fromkeys(pks)
             if pk in claims and claims[pk].scope == scope

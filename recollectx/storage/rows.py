@@ -4,14 +4,13 @@ Rows wait until a reader of the same transaction asks for anything, or the trans
 then a handful of statements. Numbers are handed out here, as nobody else can write meanwhile.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain, repeat
+from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, cast
 
-from sqlalchemy import Connection, Table, bindparam, func, select, update
+from sqlalchemy import Connection, Table, bindparam, update
 
-from recollectx.db.statements import execute, fetch, insert_values
+from recollectx.db.statements import execute, insert_values
 from recollectx.db.tables import (
     AliasRow,
     AssertionRow,
@@ -27,7 +26,8 @@ from recollectx.db.tables import (
     VectorRow,
 )
 from recollectx.instants import to_micros
-from recollectx.storage.reading import MODEL, RULE, Reader
+from recollectx.storage.heads import head_of, keeper, nothing
+from recollectx.storage.reading import Reader
 
 _PARENTS_FIRST: tuple[type, ...] = (
     ClaimRow,
@@ -43,10 +43,6 @@ _PARENTS_FIRST: tuple[type, ...] = (
     StrengthRow,
     Tx,
 )
-_NUMBERED: Mapping[type, str] = {
-    mapped: "n" if mapped is ChangeRow else "pk"
-    for mapped in (ClaimRow, TextRow, RevisionRow, AssertionRow, EdgeRow, TrustRow, SettingRow, ChangeRow)
-}
 _CLOSED: tuple[type, ...] = (RevisionRow, AssertionRow, EdgeRow)
 
 
@@ -55,23 +51,6 @@ def table_of(mapped: type) -> Table:
     return cast(Table, mapped.__table__)  # type: ignore[attr-defined]
 
 
-def _live(column: Any, name: str) -> Any:
-    setting = select(column).where(SettingRow.name == name, SettingRow.tx_to.is_(None))
-    return setting.scalar_subquery()
-
-
-# One statement in place of a dozen: asking takes longer than finding.
-_HEAD = select(
-    _live(SettingRow.value, RULE).label("rule"),
-    _live(SettingRow.value, MODEL).label("model"),
-    _live(SettingRow.tx_from, MODEL).label("model_since"),
-    select(func.max(Tx.seq)).scalar_subquery().label("seq"),
-    select(Tx.at).order_by(Tx.seq.desc()).limit(1).scalar_subquery().label("at"),
-    *(
-        select(func.max(table_of(mapped).c[column])).scalar_subquery().label(mapped.__name__)
-        for mapped, column in _NUMBERED.items()
-    ),
-)
 _TABLE = {mapped: table_of(mapped) for mapped in _PARENTS_FIRST}
 _VALUES: Mapping[type, Callable[[Mapping[str, Any]], tuple[Any, ...]]] = {
     mapped: itemgetter(*table_of(mapped).columns.keys()) for mapped in _PARENTS_FIRST
@@ -93,14 +72,21 @@ class Rows:
     def __init__(self, conn: Connection, *, clock: Callable[[], float]) -> None:
         self.conn = conn
         self.reader = Reader(conn, self.flush)
-        self.head = last = fetch(conn, _HEAD, {})[0]
-        self.reader.trust_is_set = last.TrustRow is not None
-        self.seq = (last.seq or 0) + 1
-        self.at = max(to_micros(clock(), "the clock"), last.at or 0)
-        self._next = {mapped: (getattr(last, mapped.__name__) or 0) + 1 for mapped in _NUMBERED}
+        self.head = head_of(conn)
+        self.reader.trust_is_set = self.head.next[TrustRow] > 1
+        self.seq = self.head.seq + 1
+        self.at = max(to_micros(clock(), "the clock"), self.head.at)
+        self._next = dict(self.head.next)
+        self._only_added = True
         # Value after value: an object for each row kept would set off the garbage collector over and over.
         self._pending: dict[type, list[Any]] = {mapped: [] for mapped in _PARENTS_FIRST}
         self._waiting = False
+
+    def keeper(self) -> Callable[[], None]:
+        """What keeps the head that the transaction leaves, unless the next one had better ask; for when it is committed."""
+        if not self._only_added:
+            return nothing
+        return keeper(self.conn, self.head._replace(seq=self.seq, at=self.at, next=self._next))
 
     def flush(self) -> None:
         """Write the rows that wait, parents first."""
@@ -110,6 +96,10 @@ class Rows:
         insert_values(self.conn, [(_TABLE[mapped], each) for mapped, each in self._pending.items() if each])
         for each in self._pending.values():
             each.clear()
+
+    def next_key(self, mapped: type) -> int:
+        """The number that the next row will get."""
+        return self._next[mapped]
 
     def key(self, mapped: type) -> int:
         """A number for a row that has yet to be put."""
@@ -128,10 +118,10 @@ class Rows:
         self._next[mapped] = first + count
         return range(first, first + count)
 
-    def lay_all(self, mapped: type, *columns: Iterable[Any]) -> None:
-        """Let rows wait, given by all their columns; a column may be endless where another ends."""
-        self._pending[mapped] += chain.from_iterable(zip(*columns, strict=False))
+    def waiting(self, mapped: type) -> list[Any]:
+        """The values of the rows of a table that wait, to add those of many more."""
         self._waiting = True
+        return self._pending[mapped]
 
     def put(self, mapped: type, row: Mapping[str, Any]) -> None:
         """The same of a row by name, which takes thrice as long."""
@@ -171,7 +161,7 @@ class Rows:
     def log_all(self, kind: str, scopes: Sequence[str], claims: Sequence[int]) -> range:
         """Note the same change of many claims; returns its numbers."""
         numbers = self.keys(ChangeRow, len(claims))
-        self.lay_all(
-            ChangeRow, numbers, repeat(self.seq), scopes, repeat(kind), claims, repeat(None), repeat(None)
-        )
+        rows, seq = self.waiting(ChangeRow), self.seq
+        for n, scope, claim in zip(numbers, scopes, claims, strict=True):
+            rows += (n, seq, scope, kind, claim, None, None)
         return numbers

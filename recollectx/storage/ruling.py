@@ -44,6 +44,7 @@ class Ruling(Linking):
 
     def _configure(self, change: ch.Configure) -> None:
         table = table_of(SettingRow)
+        self._only_added = False
         self.flush()
         self.conn.execute(
             update(table).where(table.c.name == change.name, table.c.tx_to.is_(None)).values(tx_to=self.seq)

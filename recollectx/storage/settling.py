@@ -9,12 +9,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from itertools import repeat
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, select, update
 
-from recollectx.claims import CURRENT, Status
+from recollectx.claims import CURRENT, Claim, Status
 from recollectx.db.statements import execute
 from recollectx.db.tables import ChangeRow, ClaimRow, RevisionRow, StrengthRow, Tx
 from recollectx.embeddings.base import Vectors
@@ -68,9 +67,12 @@ class Settling(ClaimRows):
         self._moved.update(zip(pks, beliefs, strict=True))
         self._movers.update(zip(pks, changes, strict=True))
 
-    def _stand(self, pk: int, status: Status, valid_to: int | None, n: int) -> None:
-        """Another status and end of validity (microseconds); what was stated of the end stays."""
-        claim, row = self.reader.claims([pk])[pk], self._live_revision(pk)
+    def _stand(self, pk: int, claim: Claim, status: Status, valid_to: int | None, n: int) -> None:
+        """Another status and end of validity (microseconds); what was stated of the end stays.
+
+        claim: as it reads.
+        """
+        row = self._live_revision(pk)
         self.close(RevisionRow, row.pk)
         ends = None if valid_to is None else from_micros(valid_to)
         changed = replace(claim, status=status, valid_to=ends)
@@ -85,15 +87,9 @@ class Settling(ClaimRows):
         """Settle statuses and confidences, and write the transaction's own row."""
         self._restand()
         self._solve()
-        beliefs = self._moved.values()
-        self.lay_all(
-            StrengthRow,
-            self._moved,
-            repeat(self.seq),
-            [_read(belief) for belief in beliefs],
-            [belief.strength for belief in beliefs],
-            self._movers.values(),
-        )
+        rows = self.waiting(StrengthRow)
+        for (pk, belief), change in zip(self._moved.items(), self._movers.values(), strict=True):
+            rows += (pk, self.seq, _read(belief), belief.strength, change)
         self.put(Tx, {"seq": self.seq, "at": self.at, "cause": self._cause})
         self.flush()
 
@@ -105,7 +101,7 @@ class Settling(ClaimRows):
         before = self.reader.claims(wanted)
         for pk, each in sorted(wanted.items()):
             n = self.log("restatus", scopes[pk].scope, pk, detail=each.status)
-            self._stand(pk, each.status, each.valid_to, n)
+            self._stand(pk, before[pk], each.status, each.valid_to, n)
             if before[pk].status == Status.SUPERSEDED and each.status in CURRENT:
                 self._back.add(pk)
         self._unsure.clear()
@@ -113,11 +109,11 @@ class Settling(ClaimRows):
     def _solve(self) -> None:
         if not self._dirty:
             return
-        moved = settle(self.rule, StoredGraph(self.reader), self._dirty).moved
-        scopes = self.reader.identities(moved)
+        graph = StoredGraph(self.reader)
+        moved = settle(self.rule, graph, self._dirty).moved
         for pk, (belief, cause) in moved.items():
             self._move([pk], [belief], [cause])
-            self.log("strength", scopes[pk].scope, pk, cause)
+            self.log("strength", graph.scope(pk), pk, cause)
             self._believe(pk, belief.strength, _read(belief))
 
     def touched(self) -> list[int]:

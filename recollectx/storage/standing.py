@@ -164,7 +164,7 @@ def _load(reader: Reader, region: set[int], now: int, freed: Collection[int]) ->
             jointly[edge.dst, edge.derivation].add(edge.src)
     for (dst, _), premises in jointly.items():
         board.derivations[dst].append(frozenset(premises))
-    voiced = set(reader.assertions(board.rows))
+    voiced = set(reader.voices(board.rows))
     board.grounded = {
         pk
         for pk, row in board.rows.items()
@@ -213,7 +213,7 @@ def _region(reader: Reader, changed: Iterable[int]) -> set[int]:
         out = reader.edges_out(onto)
         below = {e.dst for e in out if e.relation == Relation.SUPERSEDES and e.src in through} - region
         further = {e.dst for e in out if e.relation == Relation.DERIVES} - through
-        voiced = set(reader.assertions(further))
+        voiced = set(reader.voices(further))
         rows = {row.pk: row for row in reader.rows_in(_ROWS, below | further)}
         resting = {pk for pk in further & set(rows) if rows[pk].basis == Basis.DERIVED or pk not in voiced}
         through |= resting | {pk for pk in below & set(rows) if rows[pk].status not in BACKED}

@@ -7,7 +7,7 @@ around what was shaken, and records every confidence that moved with the change 
 
 from collections.abc import Callable, Iterable, Mapping
 from itertools import groupby
-from typing import Any, cast
+from typing import Any
 
 from sqlalchemy import Connection, select, update
 
@@ -84,7 +84,7 @@ class Writer(Asserting):
         """Carry out changes that are known beforehand: new claims one after another go by much faster together."""
         for kind, run in groupby(changes, type):
             if kind is ch.Assert:
-                asserts = cast(list[ch.Assert], list(run))
+                asserts: list[Any] = list(run)
                 self.assert_all(asserts)
                 self.count += len(asserts)
             else:
@@ -156,6 +156,7 @@ class Writer(Asserting):
         if self.reader.resolve(change.id) is not None:
             raise InvalidClaim(f"the id {change.id!r} already names a claim")
         self.put(AliasRow, {"id": change.id, "claim": pk, "tx_from": self.seq, "tx_to": None})
+        self.reader.forget_names([change.id])
         self.log("alias", scope, pk)
 
     def _retire(self, change: ch.Retire) -> None:
@@ -163,17 +164,18 @@ class Writer(Asserting):
 
     def _restore(self, change: ch.Restore) -> None:
         pk, scope = self._find(change.claim_id)
-        row, status = self._live_revision(pk), self.reader.was(pk)
-        self._stand(pk, status, row.stated_to, self.log("restore", scope, pk, detail=status))
+        row, status, claim = self._live_revision(pk), self.reader.was(pk), self.reader.claims([pk])[pk]
+        self._stand(pk, claim, status, row.stated_to, self.log("restore", scope, pk, detail=status))
 
     def _correct(self, change: ch.Correct) -> None:
         pk, scope = self._find(change.claim_id)
-        never = to_micros(self.reader.claims([pk])[pk].since)
-        self._stand(pk, Status.RETIRED, never, self.log("correct", scope, pk))
+        claim = self.reader.claims([pk])[pk]
+        self._stand(pk, claim, Status.RETIRED, to_micros(claim.since), self.log("correct", scope, pk))
         # What the claim had superseded is back before anybody decides on what comes in its place.
         self._restand()
 
     def _undo(self, change: ch.Undo) -> None:
+        self._only_added = False
         self.flush()
         turned = turns(self.conn, change.seq)
         about = {pk for turn in turned for pk in turn.claims} | confirmed(self.conn, change.seq)
@@ -185,6 +187,7 @@ class Writer(Asserting):
         logged = {pk: self.log(KIND, known.scope, pk, detail=detail) for pk, known in sorted(named.items())}
         for turn in turned:
             self._turn(turn)
+        self.reader.forget_names()
         for turn in turned:
             self._turned(turn.mapped, turn.row, logged, whole)
 
@@ -216,7 +219,7 @@ class Writer(Asserting):
         claim = self.reader.claims([pk])[pk]
         n = self.log(kind, scope, pk, detail=change.status)
         ends = claim.valid_to if change.valid_to is None else change.valid_to
-        self._stand(pk, change.status, micros(ends), n)
+        self._stand(pk, claim, change.status, micros(ends), n)
 
     def _erase(self, change: ch.Erase) -> None:
         found = self.reader.resolve(change.claim_id, undone=True)
@@ -228,6 +231,7 @@ class Writer(Asserting):
         known = self.reader.identities([pk])[pk]
         if known.erased:
             return  # by another of the ways that lead here
+        self._only_added = False
         n = self.log("erase", known.scope, pk)
         around = {edge.dst for edge in self.reader.edges_out([pk])}
         around |= {edge.src for edge in self.reader.edges_in([pk])}
@@ -245,6 +249,7 @@ class Writer(Asserting):
         rows, answers = traced_erasure(self.conn, pk, self.seq)
         self.erased_answers += answers
         self.erased_rows += rows + erase_rows(self.conn, pk, self.seq)
+        self.reader.forget_names()
         self.erased_ids.append(known.id)
         self.erased_from.setdefault(known.scope, []).append(known.id)
         for other in around | set(cut.touched):
@@ -265,7 +270,8 @@ class Writer(Asserting):
     def _resolve(self, change: ch.Resolve) -> None:
         (keep, _), (pk, scope) = self._find(change.keep), self._find(change.drop)
         n = self.log("resolve", scope, pk, keep)
-        self._stand(pk, Status.RETIRED, micros(self.reader.claims([pk])[pk].valid_to), n)
+        claim = self.reader.claims([pk])[pk]
+        self._stand(pk, claim, Status.RETIRED, micros(claim.valid_to), n)
 
     def _confirm(self, change: ch.Confirm) -> None:
         pk, scope = self._find(change.claim_id)
@@ -279,6 +285,7 @@ class Writer(Asserting):
         self.log("trace", change.scope, None)
 
     def _untrace(self, change: ch.Untrace) -> None:
+        self._only_added = False
         self.erased_rows += untrace(self.conn, change.scope) + erase_trust(self.conn, change.scope)
         self.reader.forget_trust()
         self.log("untrace", change.scope, None)
