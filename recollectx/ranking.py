@@ -84,7 +84,7 @@ class ScopeIndex(Columns):
             moment = min(moment, found.since)
         ended = found is not None and self.column["until"][rows] <= moment
         kept = np.where(ended, 1 - query.weights.ended, np.ones(rows.size))
-        trusted = self._trusted(rows, query.weights.doubted if found is not None else 0)
+        trusted = self._trusted(rows, query.weights if found is not None else None)
         taken = self._weighted(rows, query.weights) * fading * kept * trusted
         scores = taken if found is None else taken * found.score[rows]
         near_by: dict[int, float] = {}
@@ -159,9 +159,11 @@ class ScopeIndex(Columns):
         faded: Floats = np.exp(-bias * rates[self.column["type"][rows]] * hours * unimportance)
         return faded
 
-    def _trusted(self, rows: Rows, weight: float) -> Floats:
+    def _trusted(self, rows: Rows, weights: Weights | None) -> Floats:
         """What is left of a score for doubt, in [0, 1]; exactly 1 from even odds on."""
-        left: Floats = 1 - weight * np.maximum(1 - self.column["belief"][rows] / EVEN, 0)
+        if weights is None or not weights.doubted or weights.confidence:
+            return np.ones(rows.size)
+        left: Floats = 1 - weights.doubted * np.maximum(1 - self.column["belief"][rows] / EVEN, 0)
         return left
 
     def _weighted(self, rows: Rows, weights: Weights) -> Floats:

@@ -206,7 +206,7 @@ def test_meaning_finds_what_words_do_not_and_words_decide_between_equals_in_mean
 def test_a_lone_row_and_equal_rows_score_alike_and_ties_are_settled(words: str) -> None:
     (lone,) = asked(index((row(1), EAST)), words, NORTH).values()
     assert lone.score == pytest.approx((1 - 8 / 12) / 2)
-    equal = index(*((row(n, confidence=n % 2), EAST) for n in range(5)))
+    equal = index(*((row(n, confidence=0.5 + n % 2 / 2), EAST) for n in range(5)))
     hits = asked(equal, words, EAST)
     (score,) = {hit.score for hit in hits.values()}
     assert score == pytest.approx(lone.score)
