@@ -30,7 +30,7 @@ from recollectx.ranking import Cosines, Ranked, Row, ScopeIndex
 from recollectx.storage.delivery import Delivery
 from recollectx.storage.embedding import Embedding
 from recollectx.storage.feeding import Feed
-from recollectx.storage.outside import NEAR_AT_HAND, Known, Nearest, Outside
+from recollectx.storage.outside import NEAR_AT_HAND, READ, Known, Nearest, Outside
 from recollectx.storage.past import seq_at
 from recollectx.storage.reading import Reader, chunks
 from recollectx.storage.token_vectors import Asked, TokenVectors
@@ -292,9 +292,10 @@ class Retriever:
     cache_bytes: about how much memory the indexes of all scopes may take; the least recently asked go first, and of
     those of the past, which are built from the rows of then, only PASTS stay.
     near_at_hand: of so many claims a scope the vectors are kept here even if an index outside has them too.
+    read_at_most: of so many claims the vectors are read for one question where such an index gives too few.
     """
 
-    near_at_hand = NEAR_AT_HAND
+    near_at_hand, read_at_most = NEAR_AT_HAND, READ
 
     def __init__(
         self,
@@ -331,7 +332,14 @@ class Retriever:
                 cosines = held.near(scope, vector)
                 if self._outside is not None and held.bare and vector is not None and query.weights.dense:
                     cosines = self._outside.cosines(
-                        nearest, held.known, reader, scope, vector=vector, query=query, now=now
+                        nearest,
+                        held.known,
+                        reader,
+                        scope,
+                        vector=vector,
+                        query=query,
+                        now=now,
+                        most=self.read_at_most,
                     )
                 # An index that embeds on its side knows only the wordings of now.
                 if self._delivery is not None and query.text is not None and seq is None:
