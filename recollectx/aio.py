@@ -15,6 +15,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from recollectx.changes import WriteResult
 from recollectx.claims import Claim
 from recollectx.errors import InvalidSetting, StorageError
+from recollectx.forks import Lock
 from recollectx.history import History
 from recollectx.memory import Memory
 from recollectx.storage.live_graph import LiveGraph
@@ -35,7 +36,7 @@ class Turns:
             raise InvalidSetting(f"workers must be a whole number from 1, got {workers!r}")
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="recollectx")
         self._ending: Future[None] | None = None
-        self._once = threading.Lock()
+        self._once = Lock()
 
     async def run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """What the function returns or raises; StorageError if its turn comes after the end."""

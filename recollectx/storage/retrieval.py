@@ -6,7 +6,6 @@ before every answer. The index finds and orders; SQL is asked only for the claim
 
 import logging
 import math
-import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -25,6 +24,7 @@ from recollectx.edges import Relation
 from recollectx.embeddings.base import Vectors
 from recollectx.errors import BackendError
 from recollectx.filters import holds
+from recollectx.forks import Lock
 from recollectx.query import ALL_SCOPES, Hit, Query, Recall
 from recollectx.ranking import Cosines, Ranked, Row, ScopeIndex
 from recollectx.storage.delivery import Delivery
@@ -199,15 +199,15 @@ class _Held:
         self.keys: dict[str, int] = {}
         self.known = Known(self.index, self.keys)
         self.fed = False
-        self.lock = threading.Lock()
+        self.lock = Lock()
         self._backend = backend
 
     def catch_up(self, reader: Reader, scope: str) -> None:
         last = reader.conn.execute(_LAST_CHANGE).scalar() or 0
         another = self.at is not None and last > self.at and self._another_model(reader)
         grown = self._most is not None and not self.bare and len(self.index) > 2 * self._most
-        if another or grown or (self._backend is not None and not self.fed):
-            # None of the vectors held here means anything any more.
+        if another or grown or self.lock.torn or (self._backend is not None and not self.fed):
+            # None of the vectors held here means anything any more, or a thread was left in the midst of them.
             self.index, self.at, self.keys = ScopeIndex(), None, {}
             self.known = Known(self.index, self.keys)
         if self.at is None:
@@ -222,7 +222,7 @@ class _Held:
             self._put(batch)
             bare = set(batch.all_ids).difference(batch.ids)
             self._feed(scope, [batch], [*bare, *(id for id, pk in self.keys.items() if pk in gone)])
-        self.at = last
+        self.at, self.lock.torn = last, False
 
     def _build(self, reader: Reader, scope: str) -> None:
         """Read the whole scope, a batch at a time."""
@@ -316,7 +316,7 @@ class Retriever:
         self._embedding = embedding
         self._cache_bytes = cache_bytes
         self._held: OrderedDict[tuple[str, int | None], _Held] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = Lock()
 
     def answer(self, query: Query, now: float) -> Recall:
         """The hits of `query`, best first. now: seconds since 1970 UTC."""
