@@ -115,7 +115,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
 
 @pytest.mark.parametrize("path", ["~nobody-of-this-name/x.toml", "a\0b.toml", b"nowhere.toml"])
 def test_what_can_be_no_file_is_refused(path):
-    with pytest.raises(InvalidSetting, match="is no path|cannot read"):
+    with pytest.raises(InvalidSetting, match=r"is no path|cannot read"):
         settings_from(path, environ={})
     if isinstance(path, str):
         with pytest.raises(InvalidSetting, match="is no path"):

@@ -68,10 +68,7 @@ def upgrade(database: Database) -> None:
     if found == HEAD:
         return
     if found == MIGRATING:
-        raise MigrationUnfinished(
-            f"not everything has been moved to {database.place} yet; run `recollectx migrate --to` once more "
-            "on the memory that it comes from"
-        )
+        raise _unfinished(database)
     from alembic import command
     from alembic.script import ScriptDirectory
 
@@ -79,6 +76,8 @@ def upgrade(database: Database) -> None:
         found = version(conn)
         if found == HEAD:
             return
+        if found == MIGRATING:
+            raise _unfinished(database)
         config = alembic_config(conn)
         known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
         if found is not None and found not in known:
@@ -87,6 +86,13 @@ def upgrade(database: Database) -> None:
                 "upgrade recollectx to open it"
             )
         command.upgrade(config, "head")
+
+
+def _unfinished(database: Database) -> MigrationUnfinished:
+    return MigrationUnfinished(
+        f"not everything has been moved to {database.place} yet; run `recollectx migrate --to` once more "
+        "on the memory that it comes from"
+    )
 
 
 def alembic_config(conn: Connection) -> "Config":
