@@ -8,12 +8,16 @@ from click.testing import CliRunner
 
 from recollectx import Memory, SemanticClaim
 from recollectx.cli.app import app
+from recollectx.db import server
 from recollectx.embeddings import HashEmbedder
 from recollectx.errors import InvalidSetting
 from recollectx.masking import masked
+from recollectx.propagation import LogOdds
 from recollectx.settings import SETTINGS, settings_from
 from recollectx.storage.vector import FAISSBackend
 from recollectx.storage.vector.named import Place
+from recollectx.testing import ScriptedProvider
+from recollectx.updater import MemoryUpdater
 
 KEY = "hush-hush-1234"
 
@@ -261,6 +265,29 @@ def test_the_same_code_runs_on_another_index_by_configuration(path, tmp_path):
             assert isinstance(memory.storage.backend, FAISSBackend) is (name != "exact")
             found.append([(hit.claim.text, round(hit.score, 6)) for hit in memory.recall("blue kettle")])
     assert found[0] == found[1] == found[2] != []
+
+
+class Refused(LogOdds):
+    """A rule that cannot be kept."""
+
+    def settings(self):
+        raise ValueError("it has no numbers")
+
+
+def test_an_opening_that_fails_leaves_nothing_open(path, tmp_path):
+    pytest.importorskip("qdrant_client")
+    given = {"vectors": f"qdrant://{tmp_path}/folder", "embedder": HashEmbedder(16)}
+    with Memory.open(tmp_path / "other.db", embedder=None) as other:
+        of_another = MemoryUpdater(other.storage, ScriptedProvider([]))
+        kept = []
+        for more in ({"rule": Refused()}, {"decider": of_another}):
+            # Whoever keeps the error keeps all that it went through.
+            with pytest.raises((ValueError, InvalidSetting)) as failed:
+                Memory.open(path, **given, **more)
+            kept.append(failed)
+            with Memory.open(path, **given) as memory:
+                assert memory.count() == 0
+        assert [each for each in server._open if each.endswith("memory.db")] == []
 
 
 def test_config_on_the_command_line_says_what_is_in_force(toml, monkeypatch):
