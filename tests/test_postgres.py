@@ -590,6 +590,26 @@ class TestPgVector(VectorBackendContract):
             assert memory.settle(20)
             assert {first, second, third} <= set(memory.storage.backend.ids("global"))
 
+    def test_a_memory_feeds_its_table_again_when_the_extension_was_dropped_from_under_it(self, caplog):
+        with Memory.open(self.url, vectors="pgvector", embedder=HashEmbedder(64), clock=Clock()) as memory:
+            first = memory.store(event("an otter")).claim_id
+            for _ in range(2):
+                rows(self.url, "DROP EXTENSION vector CASCADE")
+                assert memory.recall("an otter").hits[0].claim.id == first
+                second = memory.store(event("a heron")).claim_id
+                assert memory.settle(20)
+                assert {first, second} == set(memory.storage.backend.ids("global"))
+                assert memory.recall("an otter").hits[0].parts.cosine == pytest.approx(1, abs=1e-3)
+        assert "CREATE TABLE" not in caplog.text
+
+    def test_a_table_of_somebody_elses_by_that_name_is_told_in_words(self):
+        rows(self.url, "CREATE TABLE rx_pgvectors (scope text, id text, colour text)")
+        with pytest.raises(
+            BackendError, match=r"rx_pgvectors in .* cannot be made: .*; drop what is there"
+        ) as told:
+            self.fresh().upsert_vectors("a", ["x"], self.vectors(1))
+        assert "CREATE INDEX" not in str(told.value)
+
     @pytest.mark.parametrize("wrong", [":memory:", "sqlite:///here.db", "here.db"])
     def test_it_is_of_postgresql_alone(self, wrong):
         with pytest.raises(InvalidSetting, match="postgresql://"):

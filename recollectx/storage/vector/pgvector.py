@@ -12,7 +12,7 @@ write until the index was cleared: to go on feeding in the middle would leave ou
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sqlalchemy import Connection, Engine, create_engine
@@ -48,6 +48,8 @@ class PgVectorBackend(VectorBackend):
 
     placement: Placement = "database"
     zeros = False
+    _failed: ClassVar[int] = 0
+    """How often a call has failed: what connections know of the extension's types counts only for as long as none did."""
 
     def __init__(
         self,
@@ -59,6 +61,8 @@ class PgVectorBackend(VectorBackend):
     ) -> None:
         require("psycopg", "postgres")
         self._driver: Any = require("pgvector.psycopg", "postgres")
+        # Not an array: the driver goes on with what it first knew of those, whatever is registered later.
+        self._vector: Any = require("pgvector", "postgres").Vector
         super().__init__(dimension, embedder_of(embedding_fn, dimension))
         if not table.isidentifier() or not table.isascii() or table != table.lower():
             raise InvalidSetting(
@@ -113,8 +117,9 @@ class PgVectorBackend(VectorBackend):
             with self._engine.begin() as conn, self.joined(conn):
                 yield
         except BaseException:
-            # The table may be gone.
+            # The table may be gone, or the extension, whose types have other numbers once it is there again.
             self._made = False
+            PgVectorBackend._failed += 1
             raise
 
     def _forked(self) -> None:
@@ -132,7 +137,7 @@ class PgVectorBackend(VectorBackend):
             self._make()
         # In one order, so that two who write the same ids do not wait for each other.
         rows = sorted(zip(ids, vectors, strict=True), key=lambda row: row[0])
-        given = [{"scope": scope, "id": id, "vector": vector} for id, vector in rows]
+        given = [{"scope": scope, "id": id, "vector": self._vector(vector)} for id, vector in rows]
         self._cursor().executemany(self._sql["upsert"], given)
 
     def _delete(self, scope: str, ids: Sequence[str]) -> None:
@@ -142,11 +147,12 @@ class PgVectorBackend(VectorBackend):
         if self._known and not self._ready():
             raise self._gone()
         rows: list[Any] = []
+        asked = self._vector(vector)
         if self.dimension <= INDEXED_HALF and self._run("is large", scope=scope, most=EXACT):
             self._run("widen", ef=str(min(EF_MOST, max(EF_LEAST, 2 * k))))
-            rows = self._run("nearest by index", scope=scope, vector=vector, k=k)
+            rows = self._run("nearest by index", scope=scope, vector=asked, k=k)
         if len(rows) < k:
-            rows = self._run("nearest", scope=scope, vector=vector, k=k)
+            rows = self._run("nearest", scope=scope, vector=asked, k=k)
         found = [Near(id, 1.0 - float(far)) for id, far in rows]
         return sorted(found, key=lambda near: (-near.score, near.id))
 
@@ -195,9 +201,9 @@ class PgVectorBackend(VectorBackend):
         conn = self._conn
         if conn is None:
             raise BackendError("no connection is joined")
-        if typed and not conn.info.get(_TYPED):
+        if typed and conn.info.get(_TYPED) != self._failed:
             self._driver.register_vector(conn.connection.dbapi_connection)
-            conn.info[_TYPED] = True
+            conn.info[_TYPED] = self._failed
         return conn.connection.cursor(binary=typed)
 
     def _ready(self) -> bool:
@@ -227,7 +233,11 @@ class PgVectorBackend(VectorBackend):
                 conn.exec_driver_sql(self._sql["make"])
         except DBAPIError as error:
             if getattr(error.orig, "sqlstate", None) not in _NOT_THERE:
-                raise
+                told = str(error.orig).strip().partition("\n")[0]
+                raise BackendError(
+                    f"the table {self._table} in {self._place} cannot be made: {told}; drop what is there by that name, "
+                    "or name another table"
+                ) from error
             raise BackendError(
                 f"{self._place} has no pgvector for this user: {error.orig}; install it on the server and have a "
                 "superuser run CREATE EXTENSION vector in that database"
