@@ -236,6 +236,31 @@ class TestConnections:
         assert pg.store(event("after")).action == "ADD"
         assert pg.count() == 1
 
+    def test_the_driver_prints_nothing_of_a_write_that_fails(self, pg, url, caplog):
+        def plan(reader):
+            rows(url, self.KILL)
+            yield Assert(fact("sweet"), Assertion("ana", 0.8, START))
+
+        with pytest.raises(StorageError, match="no connection to postgresql://"):
+            pg.storage.apply(plan, cause="test")
+        with pytest.raises(InvalidClaim, match="NUL"):
+            pg.storage.apply([Assert(fact("sweet"), Assertion("ana", 0.8, START))], cause="a\0b")
+        index = PgVectorBackend(url, 3)
+        index.upsert_vectors("a", ["x"], [[1, 0, 0]])
+        with (
+            closing(Database.open(url)) as database,
+            pytest.raises((BackendError, StorageError)),
+            database.write() as conn,
+            index.joined(conn),
+        ):
+            index.upsert_vectors("a", ["y"], [[1, 0, 0]])
+            rows(url, self.KILL)
+            index.upsert_vectors("a", ["z", "w"], [[1, 0, 0], [0, 1, 0]])
+        assert index.ids("a") == ["x"]
+        index.close()
+        assert pg.count() == 0
+        assert [each.getMessage() for each in caplog.records if each.name.startswith("psycopg")] == []
+
     def test_a_restart_of_the_server_is_outlived(self, postgres, pg):
         pg.store(event("before"))
         postgres.start_again()

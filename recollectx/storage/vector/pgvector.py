@@ -18,6 +18,7 @@ import numpy as np
 from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.exc import DBAPIError
 
+from recollectx.db.statements import at_once
 from recollectx.db.urls import PSYCOPG, address_of, place_of, resolve_url
 from recollectx.embeddings.base import Embedder
 from recollectx.errors import BackendError, DimensionError, InvalidSetting
@@ -138,7 +139,9 @@ class PgVectorBackend(VectorBackend):
         # In one order, so that two who write the same ids do not wait for each other.
         rows = sorted(zip(ids, vectors, strict=True), key=lambda row: row[0])
         given = [{"scope": scope, "id": id, "vector": self._vector(vector)} for id, vector in rows]
-        self._cursor().executemany(self._sql["upsert"], given)
+        cursor = self._cursor()
+        with at_once(self._joined()):
+            cursor.executemany(self._sql["upsert"], given)
 
     def _delete(self, scope: str, ids: Sequence[str]) -> None:
         self._run("delete", scope=scope, ids=sorted(ids))
@@ -196,11 +199,15 @@ class PgVectorBackend(VectorBackend):
         cursor = self._cursor().execute(self._sql[name], values)
         return list(cursor.fetchall()) if cursor.description else []
 
-    def _cursor(self, *, typed: bool = True) -> Any:
-        """A cursor of the driver. typed: it knows the types of the extension."""
+    def _joined(self) -> Connection:
         conn = self._conn
         if conn is None:
             raise BackendError("no connection is joined")
+        return conn
+
+    def _cursor(self, *, typed: bool = True) -> Any:
+        """A cursor of the driver. typed: it knows the types of the extension."""
+        conn = self._joined()
         if typed and conn.info.get(_TYPED) != self._failed:
             self._driver.register_vector(conn.connection.dbapi_connection)
             conn.info[_TYPED] = self._failed
