@@ -15,6 +15,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from recollectx.changes import WriteResult
 from recollectx.claims import Claim
 from recollectx.errors import InvalidSetting, StorageError
+from recollectx.forks import Lock
 from recollectx.history import History
 from recollectx.memory import Memory
 from recollectx.storage.live_graph import LiveGraph
@@ -35,25 +36,28 @@ class Turns:
             raise InvalidSetting(f"workers must be a whole number from 1, got {workers!r}")
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="recollectx")
         self._ending: Future[None] | None = None
-        self._once = threading.Lock()
+        self._once = Lock()
 
     async def run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """What the function returns or raises; StorageError if its turn comes after the end."""
+        # Cancelling takes away a turn that is still to come; a thread is taken until the function ends.
+        return await asyncio.wrap_future(self.turn(function, *args, **kwargs))
+
+    def turn(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """The same for whoever must know what came of it, be the waiting cancelled."""
         context = contextvars.copy_context()
         try:
-            turn = self._threads.submit(self._begun, context, partial(function, *args, **kwargs))
+            return self._threads.submit(self._begun, context, partial(function, *args, **kwargs))
         except RuntimeError as error:
             raise _closed() from error
-        # Cancelling takes away a turn that is still to come; a thread is taken until the function ends.
-        return await asyncio.wrap_future(turn)
 
     def _begun(self, context: contextvars.Context, call: Callable[[], T]) -> T:
         if self._ending is not None:
             raise _closed()
         return context.run(call)
 
-    async def end(self, last: Callable[[], None]) -> None:
-        """Begin nothing more, wait for what is under way and do `last`, once, even if whoever awaits it is cancelled."""
+    def end(self, last: Callable[[], None]) -> Future[None]:
+        """Begin nothing more, wait for what is under way and do `last`, once, whether anybody waits for it or not."""
         with self._once:
             if self._ending is None:
                 begun = threading.Event()
@@ -61,7 +65,7 @@ class Turns:
                 self._ending = closing.submit(self._end, begun, last)
                 closing.shutdown(wait=False)
                 begun.wait()  # from then on it cannot be cancelled
-        await asyncio.wrap_future(self._ending)
+            return self._ending
 
     def _end(self, begun: threading.Event, last: Callable[[], None]) -> None:
         begun.set()
@@ -142,15 +146,22 @@ class AsyncMemory(Face):
 
     @classmethod
     async def open(cls, *args: Any, workers: int = WORKERS, **kwargs: Any) -> "AsyncMemory":
-        """What `Memory.open` opens."""
-        turns = Turns(workers)
-        return cls(await turns.run(Memory.open, *args, **kwargs), turns=turns)
+        """What `Memory.open` opens; cancelled, it is closed again."""
+        return await cls._opened(Turns(workers), partial(Memory.open, *args, **kwargs))
 
     @classmethod
     async def from_config(cls, *args: Any, workers: int = WORKERS, **kwargs: Any) -> "AsyncMemory":
-        """What `Memory.from_config` opens."""
-        turns = Turns(workers)
-        return cls(await turns.run(Memory.from_config, *args, **kwargs), turns=turns)
+        """What `Memory.from_config` opens; cancelled, it is closed again."""
+        return await cls._opened(Turns(workers), partial(Memory.from_config, *args, **kwargs))
+
+    @classmethod
+    async def _opened(cls, turns: Turns, opens: Callable[[], Memory]) -> "AsyncMemory":
+        opening = turns.turn(opens)
+        try:
+            return cls(await asyncio.wrap_future(opening), turns=turns)
+        except asyncio.CancelledError:
+            turns.end(partial(_let_go, opening))
+            raise
 
     def in_scope(self, scope: str) -> "AsyncMemory":
         """The same store, threads and ways for another scope; close one of them."""
@@ -159,7 +170,7 @@ class AsyncMemory(Face):
     async def aclose(self) -> None:
         """Wait for what is under way, and let the database go. Calls that wait for their turn get StorageError; a second
         call of this does nothing but wait for the first."""
-        await self._turns.end(self.memory.close)
+        await asyncio.wrap_future(self._turns.end(self.memory.close))
 
     async def __aenter__(self) -> "AsyncMemory":
         return self
@@ -220,3 +231,9 @@ class AsyncMemory(Face):
     confirm = _awaited(Memory.confirm)
     calibration = _awaited(Memory.calibration)
     settle = _awaited(Memory.settle)
+
+
+def _let_go(opening: Future[Memory]) -> None:
+    """Close what was opened for somebody who is gone."""
+    if not opening.cancelled() and opening.exception() is None:
+        opening.result().close()

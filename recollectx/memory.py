@@ -166,8 +166,12 @@ class Memory:
             busy_seconds=busy_seconds,
             cache_bytes=cache_bytes,
         )
-        decides = decider_of(storage, deciding) if decider is None else decider
-        return cls(storage, scope=scope, write_policy=write_policy, decider=decides, extractor=reading)
+        try:
+            decides = decider_of(storage, deciding) if decider is None else decider
+            return cls(storage, scope=scope, write_policy=write_policy, decider=decides, extractor=reading)
+        except BaseException:
+            storage.close()
+            raise
 
     @classmethod
     def from_config(

@@ -7,6 +7,7 @@ own; RECOLLECTX_CONFIG names one if none is given.
 
 import math
 import os
+import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from recollectx.claims import GLOBAL
+from recollectx.db.urls import absolute
 from recollectx.errors import InvalidSetting
 from recollectx.masking import masked
 
@@ -23,6 +25,7 @@ TABLE = "recollectx"
 HIDDEN = "(set, not shown)"
 LONGEST_WAIT = 2_000_000
 """Seconds; databases count milliseconds in 32 bits."""
+SHOWN_BITS = 64
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
@@ -115,7 +118,7 @@ def settings_from(
     if isinstance(config, Mapping):
         in_code = dict(config)
     elif config is not None:
-        path = os.fspath(config)
+        path = os.fsdecode(config)
     in_code |= {name: value for name, value in given.items() if value is not None}
     in_file = {} if path is None else _read(Path(path))
     for source, where in ((in_code, "the configuration"), (in_file, str(path))):
@@ -148,7 +151,7 @@ def _check_name(name: str, where: str) -> None:
     if name not in SETTINGS:
         near = get_close_matches(str(name), SETTINGS, 1)
         hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(SETTINGS)}"
-        raise InvalidSetting(f"{where} has an unknown setting {name!r}; {hint}")
+        raise InvalidSetting(f"{where} has an unknown setting {masked(repr(name))}; {hint}")
 
 
 def _parsed(setting: Setting, text: str) -> Any:
@@ -170,8 +173,10 @@ def _checked(setting: Setting, value: Any, origin: str) -> Any:
     elif setting.kind is bool:
         right = isinstance(value, bool)
     else:
-        number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        number = isinstance(value, int | float) and not isinstance(value, bool)
         right = number and (setting.kind is float or isinstance(value, int))
+        # Larger ones fit no float, which is how they are counted with.
+        right = right and abs(value) <= sys.float_info.max
         right = right and setting.least <= value <= setting.most
     if right:
         return value
@@ -189,19 +194,23 @@ def _told(setting: Setting, value: Any) -> str:
     """A value that is refused, as far as it may be shown: what is no single number or text can hold anything."""
     if setting.secret:
         return HIDDEN
+    if isinstance(value, int) and value.bit_length() > SHOWN_BITS:
+        return f"a number of {value.bit_length():,} bits"
     if isinstance(value, str | int | float):
         return masked(repr(value))
     return f"a {type(value).__name__}"
 
 
 def _read(path: Path) -> dict[str, Any]:
+    path = absolute(path)
     try:
-        with path.expanduser().open("rb") as file:
+        with path.open("rb") as file:
             found = tomllib.load(file)
     except OSError as error:
         raise InvalidSetting(f"cannot read the settings in {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidSetting(f"{path} is no TOML: {error}") from error
+    except (ValueError, RecursionError) as error:
+        # What is no TOML, no UTF-8, a number of too many digits or nested too deep.
+        raise InvalidSetting(f"{path} is no TOML that can be read: {error}") from error
     table = found.get(TABLE, found)
     if not isinstance(table, dict):
         raise InvalidSetting(f"[{TABLE}] in {path} must be a table, got a {type(table).__name__}")

@@ -8,13 +8,13 @@ Search tokens err the other way: words meet across case, accents, possessives an
 """
 
 import re
-import threading
 import unicodedata
 from functools import lru_cache
 
 import snowballstemmer
 
 from recollectx.claims import STATES, Claim, SemanticClaim
+from recollectx.forks import Lock
 
 _SEPARATOR = "\x1f"
 _OPENING = frozenset("\"'([{“‘«")
@@ -176,7 +176,7 @@ _INFLECTED = re.compile("(?:[sey]|ed|ing|[alu]l|[eo]r|ic|nt|sm|on|(?:nc|l|it|og)
 """The endings that English stemming acts on; the stemmer takes longer to leave a word alone than all else to store it."""
 MOST_STEMS = 1 << 16
 _stemmer = snowballstemmer.stemmer("english")
-_stemming = threading.Lock()
+_stemming = Lock()
 
 _FUNCTION_WORD_LIST = """
     a an the this that these those there here

@@ -29,6 +29,7 @@ BOTH = frozenset(
         "deciding",
         "doubt",
         "erase",
+        "forks",
         "graph",
         "memory",
         "migrate",

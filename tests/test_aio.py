@@ -9,6 +9,8 @@ from conftest import fact
 
 from recollectx import AsyncMemory, Memory
 from recollectx.aio import AsyncGraph, AsyncHistory, AsyncTraces
+from recollectx.db import server
+from recollectx.embeddings import HashEmbedder
 from recollectx.errors import InvalidSetting, NotFound, StorageError
 from recollectx.history import History
 from recollectx.storage.live_graph import LiveGraph
@@ -226,6 +228,51 @@ def test_the_next_loop_has_the_threads_of_one_that_ended_before_its_call(path):
 
     asyncio.run(leaves())
     assert asyncio.run(comes()) == 0
+
+
+class Slow(HashEmbedder):
+    """Embeds when it is told to."""
+
+    def __init__(self):
+        super().__init__(8)
+        self.asked, self.go = threading.Event(), threading.Event()
+
+    @property
+    def dimension(self):
+        self.asked.set()
+        self.go.wait(10)
+        return 8
+
+    @dimension.setter
+    def dimension(self, value):
+        pass
+
+
+@pytest.mark.parametrize("opened_before", [False, True], ids=["half-way", "just opened"])
+def test_an_opening_that_is_cancelled_is_closed_again(path, tmp_path, opened_before):
+    pytest.importorskip("qdrant_client")
+    slow, folder = Slow(), f"qdrant://{tmp_path}/folder"
+
+    async def told():
+        opening = asyncio.create_task(AsyncMemory.open(path, vectors=folder, embedder=slow))
+        await asyncio.to_thread(slow.asked.wait, 10)
+        if not opened_before:
+            opening.cancel()
+        slow.go.set()
+        if opened_before:
+            while not (opening._fut_waiter is not None and opening._fut_waiter.done()):
+                await asyncio.sleep(0)
+            opening.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await opening
+
+    asyncio.run(told())
+    for thread in threading.enumerate():
+        if thread.name.startswith("recollectx"):
+            thread.join(10)
+    with Memory.open(path, vectors=folder, embedder=HashEmbedder(8)) as again:
+        assert again.count() == 0
+    assert [each for each in server._open if str(path) in each] == []
 
 
 @pytest.mark.parametrize("workers", [0, -1, 1.5, True])

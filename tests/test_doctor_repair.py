@@ -11,6 +11,7 @@ import postgresql
 import pytest
 from click.testing import CliRunner
 from conftest import DAY, START, event, fact, home
+from qdrant_server import QdrantServer
 from shelf import Shelf
 from sqlalchemy import inspect, make_url, text
 
@@ -381,8 +382,34 @@ def test_what_waits_to_be_sent_is_no_gap_and_is_sent_by_repair(fed, held):
     found = looked(fed, held)
     assert found.wrong == ()
     assert "1 changes wait" in next(each.detail for each in found.findings if each.check == "index place")
-    assert mended(fed, held).after.wrong == ()
+    outcome = mended(fed, held)
+    assert outcome.done == (
+        "1 changes that waited were sent to the index shelf:shelf; "
+        "the index shelf:shelf was fed: it holds 10 vectors, 9 before",
+    )
+    assert outcome.after.wrong == ()
     assert ("global", new) in held
+
+
+def test_an_index_that_lost_everything_is_fed_and_it_is_said(fed, held):
+    assert mended(fed, held).done == ()
+    held.clear()
+    outcome = mended(fed, held)
+    assert outcome.done == ("the index shelf:shelf was fed: it holds 9 vectors, 0 before",)
+    assert (outcome.after.wrong, len(names(held))) == ((), 9)
+
+
+def test_the_command_says_what_it_fed(path, monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("RECOLLECTX_EMBEDDER", "hash")
+    with Memory.open(path, embedder="hash") as memory:
+        memory.store_many([fact("minty"), fact("of smoke")])
+    with QdrantServer() as server:
+        index = f"{server.url.replace('http', 'qdrant')}/teas"
+        result = CliRunner().invoke(app, ["--db", str(path), "--vectors", index, "doctor", "--repair"])
+    assert result.exit_code == 0, result.output
+    assert "it holds 2 vectors, 0 before" in result.stdout
+    assert "changes that waited were sent to the index qdrant" in result.stdout
 
 
 class Late(Shelf):

@@ -4,11 +4,15 @@ import json
 import random
 import shutil
 import sqlite3
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import kill_migration
 import numpy as np
 import pytest
+import test_legacy_files
+from behind import content, rows
 from click.testing import CliRunner
 from conftest import START, event, fact, home
 from hypothesis import given, settings
@@ -30,6 +34,7 @@ from recollectx.errors import (
     NotFound,
     StorageError,
 )
+from recollectx.storage.feeding import OWNER
 from recollectx.upkeep.copying import added, digest_of, tables
 from recollectx.upkeep.doctor import examine
 from recollectx.upkeep.migrating import migrate
@@ -212,6 +217,78 @@ def test_what_is_there_already_is_left_alone(db, there, tmp_path):
         migrate(db, db)
 
 
+def test_a_target_with_tables_of_somebody_else_is_refused_as_it_is(db, unmade):
+    if not isinstance(unmade, str):
+        unmade.parent.mkdir()
+    rows(unmade, "CREATE TABLE guests (name TEXT)")
+    rows(unmade, "INSERT INTO guests VALUES ('Nuno')")
+    before = content(unmade)
+    for restart in (False, True):
+        with pytest.raises(InvalidSetting, match=r"holds tables already \(guests\); name an empty database"):
+            migrate(db, unmade, restart=restart)
+    assert content(unmade) == before
+
+
+def test_a_table_beside_our_empty_ones_is_refused(db, target):
+    rows(target, "CREATE TABLE guests (name TEXT)")
+    with pytest.raises(InvalidSetting, match="guests"):
+        migrate(db, target)
+    rows(target, "DROP TABLE guests")
+    assert migrate(db, target).rows["rx_claims"] == FACTS + 5
+
+
+def test_a_target_with_a_memory_of_027_is_refused_as_it_is(db, tmp_path):
+    there = tmp_path / "older.db"
+    test_legacy_files.fill(there, claims=[test_legacy_files.TEA])
+    before = content(there)
+    with pytest.raises(InvalidSetting, match=r"holds a memory of 0\.2\.7"):
+        migrate(db, there)
+    assert content(there) == before
+
+
+def test_a_target_with_a_memory_of_another_release_is_not_brought_to_this_one(db, there):
+    run_sql(there, "UPDATE recollectx_alembic_version SET version_num = '0007'")
+    with pytest.raises(InvalidSetting, match="holds a memory at version 0007"):
+        migrate(db, there)
+    assert rows(there, "SELECT version_num FROM recollectx_alembic_version") == [("0007",)]
+
+
+@pytest.mark.parametrize("at", [1, 60, 200])
+def test_of_two_at_once_one_ends_and_the_other_is_told(db, target, at):
+    """A second run begins once the first has told of `at` rows, and goes on to the end."""
+    second = []
+
+    def tell(done, total):
+        if done >= at and not second:
+            second.append(None)
+            second[0] = migrate(db, target, batch=7)
+
+    with pytest.raises(MigrationUnfinished, match=r"another run moves a memory to .* at this moment"):
+        migrate(db, target, batch=7, progress=tell)
+    assert second[0].rows["rx_claims"] == FACTS + 5
+    assert dump(target) == dump(db)
+    assert examine(target).wrong == ()
+
+
+def test_of_two_that_begin_at_once_none_is_told_of_another_release(db, unmade):
+    start = threading.Barrier(2)
+
+    def move(_):
+        start.wait()
+        try:
+            return migrate(db, unmade, batch=7).rows["rx_claims"]
+        except (MigrationUnfinished, InvalidSetting) as error:
+            return str(error)
+
+    with ThreadPoolExecutor(2) as threads:
+        told = list(threads.map(move, range(2)))
+    known = ("another run moves", "not everything has been moved", "holds a memory")
+    assert all(each == FACTS + 5 or any(text in each for text in known) for each in told)
+    if FACTS + 5 not in told:
+        migrate(db, unmade)
+    assert dump(unmade) == dump(db)
+
+
 def test_a_half_copy_of_another_memory_is_refused(db, target, there):
     with Memory.open(there, embedder=None) as memory:
         memory.store(fact("minty"))
@@ -336,8 +413,43 @@ def test_the_same_index_goes_on_where_it_was(db, target):
         wait_until_fed(memory.storage.feed)
     shelf = Shelf(D, held)
     assert migrate(db, target, vectors=shelf, embedder=EMBEDDER).index == "shelf:shelf"
-    assert shelf.upserts == 0
+    assert shelf.upserts == 1, "the mark of whose index it is"
     assert examine(target, vectors=Shelf(D, held), embedder=EMBEDDER).wrong == ()
+
+
+def test_the_old_memory_is_refused_by_an_index_that_went_with_the_new_one(db, target):
+    held = {}
+    with Memory.open(db, vectors=Shelf(D, held), embedder=EMBEDDER) as old:
+        wait_until_fed(old.storage.feed)
+        migrate(db, target, vectors=Shelf(D, held), embedder=EMBEDDER)
+        with Memory.open(target, vectors=Shelf(D, held), embedder=EMBEDDER) as new:
+            gone = new.retrieve(type="semantic")[0]
+            new.erase(gone.id)
+            assert new.settle(10)
+            old.update(gone.id, object="salty")
+            assert not old.settle(0.5)
+            assert "fed by another memory" in old.storage.feed.lag().error
+            new.store(fact("minty"))
+            assert new.settle(10)
+        assert (gone.scope, gone.id) not in held
+    assert examine(target, vectors=Shelf(D, held), embedder=EMBEDDER, showing=0).wrong == ()
+    assert "index owner" in examine(db, vectors=Shelf(D, held), embedder=EMBEDDER, showing=0).wrong
+
+
+def test_an_index_stays_with_the_old_memory_until_the_new_one_asks_for_it(db, target):
+    held = {}
+    with Memory.open(db, vectors=Shelf(D, held), embedder=EMBEDDER) as memory:
+        wait_until_fed(memory.storage.feed)
+    migrate(db, target)
+    assert "index owner" in examine(target, vectors=Shelf(D, held), embedder=EMBEDDER, showing=0).wrong
+    assert examine(db, vectors=Shelf(D, held), embedder=EMBEDDER, showing=0).wrong == ()
+    assert migrate(db, target, vectors=Shelf(D, held), embedder=EMBEDDER).only_fed
+    assert examine(target, vectors=Shelf(D, held), embedder=EMBEDDER, showing=0).wrong == ()
+    # Stopped in the middle, both marks are there.
+    with Memory.open(db, vectors=Shelf(D, held), embedder=EMBEDDER) as memory:
+        held[OWNER, memory.storage.feed._memory_id()] = np.eye(1, D, dtype=np.float32)[0]
+    assert migrate(db, target, vectors=Shelf(D, held), embedder=EMBEDDER).only_fed
+    assert examine(target, vectors=Shelf(D, held), embedder=EMBEDDER, showing=0).wrong == ()
 
 
 def test_another_index_is_fed(db, there):
@@ -345,7 +457,8 @@ def test_another_index_is_fed(db, there):
     with Memory.open(db, vectors=Shelf(D, held), embedder=EMBEDDER) as memory:
         wait_until_fed(memory.storage.feed)
     migrate(db, there, vectors=Shelf(D, other, name="new"), embedder=EMBEDDER)
-    assert other.keys() == held.keys()
+    mine, theirs = ({key for key in each if key[0] != OWNER} for each in (other, held))
+    assert mine == theirs != set()
     with closing(Database.open(there)) as database, database.read() as conn:
         assert list(conn.execute(select(DeliveryRow.name)).scalars()) == ["shelf:new"]
 

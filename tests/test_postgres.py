@@ -236,6 +236,31 @@ class TestConnections:
         assert pg.store(event("after")).action == "ADD"
         assert pg.count() == 1
 
+    def test_the_driver_prints_nothing_of_a_write_that_fails(self, pg, url, caplog):
+        def plan(reader):
+            rows(url, self.KILL)
+            yield Assert(fact("sweet"), Assertion("ana", 0.8, START))
+
+        with pytest.raises(StorageError, match="no connection to postgresql://"):
+            pg.storage.apply(plan, cause="test")
+        with pytest.raises(InvalidClaim, match="NUL"):
+            pg.storage.apply([Assert(fact("sweet"), Assertion("ana", 0.8, START))], cause="a\0b")
+        index = PgVectorBackend(url, 3)
+        index.upsert_vectors("a", ["x"], [[1, 0, 0]])
+        with (
+            closing(Database.open(url)) as database,
+            pytest.raises((BackendError, StorageError)),
+            database.write() as conn,
+            index.joined(conn),
+        ):
+            index.upsert_vectors("a", ["y"], [[1, 0, 0]])
+            rows(url, self.KILL)
+            index.upsert_vectors("a", ["z", "w"], [[1, 0, 0], [0, 1, 0]])
+        assert index.ids("a") == ["x"]
+        index.close()
+        assert pg.count() == 0
+        assert [each.getMessage() for each in caplog.records if each.name.startswith("psycopg")] == []
+
     def test_a_restart_of_the_server_is_outlived(self, postgres, pg):
         pg.store(event("before"))
         postgres.start_again()
@@ -589,6 +614,26 @@ class TestPgVector(VectorBackendContract):
             third = memory.store(event("a swan")).claim_id
             assert memory.settle(20)
             assert {first, second, third} <= set(memory.storage.backend.ids("global"))
+
+    def test_a_memory_feeds_its_table_again_when_the_extension_was_dropped_from_under_it(self, caplog):
+        with Memory.open(self.url, vectors="pgvector", embedder=HashEmbedder(64), clock=Clock()) as memory:
+            first = memory.store(event("an otter")).claim_id
+            for _ in range(2):
+                rows(self.url, "DROP EXTENSION vector CASCADE")
+                assert memory.recall("an otter").hits[0].claim.id == first
+                second = memory.store(event("a heron")).claim_id
+                assert memory.settle(20)
+                assert {first, second} == set(memory.storage.backend.ids("global"))
+                assert memory.recall("an otter").hits[0].parts.cosine == pytest.approx(1, abs=1e-3)
+        assert "CREATE TABLE" not in caplog.text
+
+    def test_a_table_of_somebody_elses_by_that_name_is_told_in_words(self):
+        rows(self.url, "CREATE TABLE rx_pgvectors (scope text, id text, colour text)")
+        with pytest.raises(
+            BackendError, match=r"rx_pgvectors in .* cannot be made: .*; drop what is there"
+        ) as told:
+            self.fresh().upsert_vectors("a", ["x"], self.vectors(1))
+        assert "CREATE INDEX" not in str(told.value)
 
     @pytest.mark.parametrize("wrong", [":memory:", "sqlite:///here.db", "here.db"])
     def test_it_is_of_postgresql_alone(self, wrong):

@@ -8,12 +8,16 @@ from click.testing import CliRunner
 
 from recollectx import Memory, SemanticClaim
 from recollectx.cli.app import app
+from recollectx.db import server
 from recollectx.embeddings import HashEmbedder
 from recollectx.errors import InvalidSetting
 from recollectx.masking import masked
+from recollectx.propagation import LogOdds
 from recollectx.settings import SETTINGS, settings_from
 from recollectx.storage.vector import FAISSBackend
 from recollectx.storage.vector.named import Place
+from recollectx.testing import ScriptedProvider
+from recollectx.updater import MemoryUpdater
 
 KEY = "hush-hush-1234"
 
@@ -75,6 +79,9 @@ def test_a_mapping_is_code_and_a_variable_names_the_file(toml):
         ("busy_seconds = inf", "number from 0 to 2000000, got inf"),
         ("busy_seconds = nan", "number from 0"),
         ("busy_seconds = 1e10", "to 2000000"),
+        ("cache_mb = " + 400 * "9", "whole number from 1, got a number of 1,329 bits"),
+        ("cache_mb = " + 5000 * "9", "no TOML that can be read"),
+        ("url = " + 3000 * "[" + 3000 * "]", "no TOML that can be read"),
         ('vectors = "faiss"\n[recollectx]\nscope = "a"', "'vectors' stands above .recollectx."),
         ('vectorz = "x"\n[recollectx]\nscope = "a"', "'vectorz' stands above"),
     ],
@@ -108,6 +115,40 @@ def test_a_value_that_is_refused_is_not_shown_where_it_may_hold_a_key(toml, text
 def test_a_file_that_is_not_there_is_named(tmp_path):
     with pytest.raises(InvalidSetting, match="nowhere"):
         settings_from(tmp_path / "nowhere.toml", environ={})
+
+
+@pytest.mark.parametrize("path", ["~nobody-of-this-name/x.toml", "a\0b.toml", b"nowhere.toml"])
+def test_what_can_be_no_file_is_refused(path):
+    with pytest.raises(InvalidSetting, match=r"is no path|cannot read"):
+        settings_from(path, environ={})
+    if isinstance(path, str):
+        with pytest.raises(InvalidSetting, match="is no path"):
+            settings_from(environ={"RECOLLECTX_CONFIG": path})
+        with pytest.raises(InvalidSetting, match="is no path"):
+            Memory.open(path)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"sqlite://ana:{KEY}@host/db",
+        "sqlite://host/db",
+        f"postgresql://ana:{KEY}@127.0.0.1:1/db?connect_timeout=abc",
+        f"postgresql://ana:{KEY}@127.0.0.1:1/db?connect_timeout=1&connect_timeout=2",
+        f"postgresql://ana:{KEY}@127.0.0.1:1/db?connect_timeout=99999999999",
+    ],
+)
+def test_a_url_that_cannot_be_meant_is_refused_without_its_password(url):
+    with pytest.raises(InvalidSetting) as refused:
+        Memory.open(url)
+    assert KEY not in str(refused.value)
+
+
+@pytest.mark.parametrize("number", [10**400, -(10**5000)], ids=["large", "small"])
+def test_a_number_beyond_all_numbers_is_refused(number):
+    for name in ("cache_mb", "busy_seconds"):
+        with pytest.raises(InvalidSetting, match=f"{name} .* got a number of"):
+            settings_from({name: number}, environ={})
 
 
 @pytest.mark.parametrize(("text", "value"), [("1", True), ("Yes", True), ("off", False), ("FALSE", False)])
@@ -156,6 +197,20 @@ def test_keys_and_passwords_are_never_shown():
         ("qdrant://pw@host/things", "qdrant://***@host/things"),
         ("qdrant:///a@b/things", "qdrant:///a@b/things"),
         ("sqlite:///a:b.db", "sqlite:///a:b.db"),
+        ("qdrant://pw:@host/things", "qdrant://***:***@host/things"),
+        ("qdrant://pw:pw@host/things", "qdrant://***:***@host/things"),
+        ("qdrant://host/things#pw", "qdrant://host/things#***"),
+        ("qdrant:pw@host", "qdrant:***@host"),
+        ("ana:pw@host/db", "ana:***@host/db"),
+        ("postgresql://ana:pw%40host/db", "postgresql://ana:***"),
+        ("http://host?auth=pw&x=1", "http://host?auth=***&x=1"),
+        ("http://host?x=1&sig=pw", "http://host?x=1&sig=***"),
+        ("http://host?credential=pw", "http://host?credential=***"),
+        ("http://host?X-Amz-Signature=pw", "http://host?X-Amz-Signature=***"),
+        ("http://host?x=1;password=pw", "http://host?x=1;password=***"),
+        ("http://host?pass%77ord=pw", "http://host?pass%77ord=***"),
+        ("http://[::1]:6333/things", "http://[::1]:6333/things"),
+        ("sqlite:///a#b.db", "sqlite:///a#b.db"),
         ("/folder/memory.db", "/folder/memory.db"),
         ("qdrant://host:6333/things", "qdrant://host:6333/things"),
     ],
@@ -184,6 +239,8 @@ def test_masking(text, shown):
         ("qdrant://[::1/things", "is no URL"),
         ("qdrant://host:port/things", "no address of a server"),
         (f"qdrant://{KEY}@host/things", "holds a key"),
+        (f"qdrant://{KEY}:@host/things", "holds a key"),
+        (f"qdrant://host/things#{KEY}", "has a #"),
         (f"qdrant://x:1/{KEY}@host/things", "holds a key"),
     ],
 )
@@ -208,6 +265,29 @@ def test_the_same_code_runs_on_another_index_by_configuration(path, tmp_path):
             assert isinstance(memory.storage.backend, FAISSBackend) is (name != "exact")
             found.append([(hit.claim.text, round(hit.score, 6)) for hit in memory.recall("blue kettle")])
     assert found[0] == found[1] == found[2] != []
+
+
+class Refused(LogOdds):
+    """A rule that cannot be kept."""
+
+    def settings(self):
+        raise ValueError("it has no numbers")
+
+
+def test_an_opening_that_fails_leaves_nothing_open(path, tmp_path):
+    pytest.importorskip("qdrant_client")
+    given = {"vectors": f"qdrant://{tmp_path}/folder", "embedder": HashEmbedder(16)}
+    with Memory.open(tmp_path / "other.db", embedder=None) as other:
+        of_another = MemoryUpdater(other.storage, ScriptedProvider([]))
+        kept = []
+        for more in ({"rule": Refused()}, {"decider": of_another}):
+            # Whoever keeps the error keeps all that it went through.
+            with pytest.raises((ValueError, InvalidSetting)) as failed:
+                Memory.open(path, **given, **more)
+            kept.append(failed)
+            with Memory.open(path, **given) as memory:
+                assert memory.count() == 0
+        assert [each for each in server._open if each.endswith("memory.db")] == []
 
 
 def test_config_on_the_command_line_says_what_is_in_force(toml, monkeypatch):
@@ -235,6 +315,15 @@ def test_config_on_the_command_line_shows_no_password_of_any_spelling(secret):
         shown = CliRunner().invoke(app, ["config", *options, "--db", f"postgresql://ana:{secret}@host/db"])
         assert shown.exit_code == 0
         assert "ana:***@host/db" in shown.stdout
+        assert "hush" not in shown.output
+
+
+@pytest.mark.parametrize("name", ["qdrant://hush:@host/things", "qdrant:hush@host", "mine://host?auth=hush"])
+def test_config_on_the_command_line_shows_no_key_in_the_name_of_an_index(name):
+    for options in ([], ["--json"]):
+        shown = CliRunner().invoke(app, ["config", *options, "--vectors", name])
+        assert shown.exit_code == 0
+        assert "***" in shown.stdout
         assert "hush" not in shown.output
 
 

@@ -7,7 +7,6 @@ only the place of the database from them and never writes through one.
 
 import logging
 import os
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from recollectx.db.engine import BUSY_SECONDS, MEMORY, make_folder, resolve_url
 from recollectx.db.migrate import upgrade
 from recollectx.db.tables import Base
 from recollectx.db.targets import database_of
+from recollectx.forks import Lock
 
 __all__ = [
     "Base",
@@ -37,7 +37,7 @@ LEGACY_PATH = "~/.recollect/memory.db"
 
 _engines: dict[str, Engine] = {}
 _told: set[str] = set()
-_lock = threading.Lock()
+_lock = Lock()
 _log = logging.getLogger("recollectx")
 
 

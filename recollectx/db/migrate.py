@@ -5,7 +5,6 @@ live in a table of their own, so a host application's Alembic never meets them. 
 tables of this release, so it leaves the version of this release with them, and `drop_all` takes it away.
 """
 
-import threading
 from importlib import resources
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from sqlalchemy import Column, Connection, MetaData, String, Table, event, inspe
 from recollectx.db.engine import Database
 from recollectx.db.tables import Base
 from recollectx.errors import DatabaseTooNew, MigrationUnfinished
+from recollectx.forks import Lock
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -28,7 +28,7 @@ OURS = frozenset(Base.metadata.tables)
 _versions = Table(VERSION_TABLE, MetaData(), Column("version_num", String(32), primary_key=True))
 
 # Alembic keeps its context in module globals, so one migration at a time in a process.
-_migrating = threading.Lock()
+_migrating = Lock()
 
 
 def version(conn: Connection) -> str | None:
@@ -68,10 +68,7 @@ def upgrade(database: Database) -> None:
     if found == HEAD:
         return
     if found == MIGRATING:
-        raise MigrationUnfinished(
-            f"not everything has been moved to {database.place} yet; run `recollectx migrate --to` once more "
-            "on the memory that it comes from"
-        )
+        raise _unfinished(database)
     from alembic import command
     from alembic.script import ScriptDirectory
 
@@ -79,6 +76,8 @@ def upgrade(database: Database) -> None:
         found = version(conn)
         if found == HEAD:
             return
+        if found == MIGRATING:
+            raise _unfinished(database)
         config = alembic_config(conn)
         known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
         if found is not None and found not in known:
@@ -87,6 +86,13 @@ def upgrade(database: Database) -> None:
                 "upgrade recollectx to open it"
             )
         command.upgrade(config, "head")
+
+
+def _unfinished(database: Database) -> MigrationUnfinished:
+    return MigrationUnfinished(
+        f"not everything has been moved to {database.place} yet; run `recollectx migrate --to` once more "
+        "on the memory that it comes from"
+    )
 
 
 def alembic_config(conn: Connection) -> "Config":

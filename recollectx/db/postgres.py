@@ -70,7 +70,7 @@ class Postgres(Database):
             paramstyle="format",
             use_native_hstore=False,
             connect_args={
-                "connect_timeout": int(str(self.url.query.get("connect_timeout", CONNECT_SECONDS))),
+                "connect_timeout": _seconds(self.url),
                 "application_name": str(self.url.query.get("application_name", "recollectx")),
             },
             pool_size=5,
@@ -196,6 +196,14 @@ class Postgres(Database):
         seen = [table for table in tables if any(f'.{table}"' in text for text in told)]
         left = [int(number) for text in told for each in _LEFT for number in each.findall(text)]
         return len(seen) == len(tables) and bool(left) and not any(left)
+
+
+def _seconds(url: URL) -> int:
+    """How long to wait for a connection."""
+    given = str(url.query.get("connect_timeout", CONNECT_SECONDS))
+    if not (given.isascii() and given.isdecimal() and len(given) < 10):  # the driver takes 32 bits
+        raise InvalidSetting(f"connect_timeout of {place_of(url)} must be a whole number of seconds")
+    return int(given)
 
 
 def _state(error: DBAPIError) -> str | None:

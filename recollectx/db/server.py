@@ -7,7 +7,7 @@ mean.
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any, ClassVar
 
 from sqlalchemy import Connection, Engine
@@ -18,6 +18,7 @@ from sqlalchemy.exc import TimeoutError as NoneFree
 from recollectx.db.statements import fault
 from recollectx.db.urls import MEMORY, resolve_url
 from recollectx.errors import DatabaseBusy, RecollectxError, StorageError
+from recollectx.forks import Lock
 
 BUSY_SECONDS = 30.0
 IDLE = 4
@@ -25,7 +26,7 @@ IDLE = 4
 
 _kinds: dict[str, type["Database"]] = {}
 _open: dict[str, "Database"] = {}
-_opening = threading.Lock()
+_opening = Lock()
 
 
 class Database:
@@ -93,6 +94,10 @@ class Database:
     def _still_there(self) -> bool:
         """Whether what was opened is still what the URL means."""
         return True
+
+    def _step(self) -> AbstractContextManager[None]:
+        """Around every use, for what the driver could not make good in a process that is forked off within it."""
+        return nullcontext()
 
     # Shared steps
 
@@ -204,10 +209,7 @@ class Database:
         if self._pid != os.getpid():
             self._forked()
         try:
-            if self.in_memory:
-                with self._writing:
-                    yield
-            else:
+            with self._writing if self.in_memory else self._step():
                 yield
         except DBAPIError as error:
             raise self._told(error) from error

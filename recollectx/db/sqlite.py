@@ -6,7 +6,7 @@ so what it reads cannot change before it writes. `:memory:` is one connection be
 
 import sqlite3
 import time
-from contextlib import suppress
+from contextlib import AbstractContextManager, closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from recollectx.db.server import Database
 from recollectx.db.statements import fault
 from recollectx.db.urls import MEMORY
 from recollectx.errors import DatabaseBusy, InvalidSetting, RecollectxError, StorageError
+from recollectx.forks import WHOLE
 
 
 class SQLite(Database):
@@ -61,6 +62,18 @@ class SQLite(Database):
         self._check_free(conn)
         conn.connection.cursor().execute("BEGIN").close()
 
+    def _step(self) -> AbstractContextManager[None]:
+        return WHOLE.step()
+
+    def _forked(self) -> None:
+        # SQLite knows of its locks by process: what is open from before the fork counts as locked, and is not.
+        if not self.in_memory:
+            self._let_idle_go()
+            if self._kept is not None and self._now is None:
+                self._kept.close()
+            self.engine.dispose()
+        super()._forked()
+
     def _in_transaction(self, raw: Any) -> bool:
         return bool(raw.in_transaction)
 
@@ -98,15 +111,12 @@ class SQLite(Database):
         """Copy the write-ahead log into the file and empty it; False while a reader still needs the log."""
         if self.in_memory:
             return True
-        connection = self.engine.raw_connection()
-        try:
+        with self._guard(), closing(self.engine.raw_connection()) as connection:
             cursor = connection.cursor()
             cursor.execute("PRAGMA busy_timeout=0")
             busy = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
             cursor.execute(f"PRAGMA busy_timeout={int(self.busy_seconds * 1000)}")
             return not busy
-        finally:
-            connection.close()
 
 
 def _use_wal(dbapi: Any, seconds: float) -> None:

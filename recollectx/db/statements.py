@@ -6,8 +6,8 @@ PostgreSQL waiting for answers is what takes time, so rows go there in one pipel
 """
 
 from collections import namedtuple
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache, partial
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias, cast
@@ -54,7 +54,7 @@ def insert_values(conn: Connection, waiting: Iterable[tuple[Table, list[Any]]]) 
     cursor = None if _listened(conn) else conn.connection.cursor()
     sql = ""
     try:
-        with _at_once(conn):
+        with at_once(conn):
             for table, values in waiting:
                 sql, width = _insert_sql(table, conn.dialect)
                 if len(values) == width:
@@ -86,11 +86,28 @@ def insert_new(conn: Connection, table: Table, values: Sequence[Any], *, unique:
 _ONE_BY_ONE = nullcontext()
 
 
-def _at_once(conn: Connection) -> AbstractContextManager[Any]:
-    """Around statements that wait for no answer: a driver of a server sends them in one go."""
-    pipeline: Callable[[], AbstractContextManager[Any]] | None
+def at_once(conn: Connection) -> AbstractContextManager[Any]:
+    """Around statements that wait for no answer: a driver of a server sends them in one go. Raises the first error."""
     pipeline = getattr(conn.connection.dbapi_connection, "pipeline", None)
-    return _ONE_BY_ONE if pipeline is None else pipeline()
+    return _ONE_BY_ONE if pipeline is None else _piped(conn, pipeline)
+
+
+@contextmanager
+def _piped(conn: Connection, pipeline: Callable[[], AbstractContextManager[Any]]) -> Iterator[None]:
+    failed: Exception | None = None
+    faults = (conn.dialect.loaded_dbapi.Error, DBAPIError)
+    try:
+        with pipeline():
+            try:
+                yield
+            except faults as error:
+                # Kept from the pipeline, which at its end would print what follows from it to stderr.
+                failed = error
+    except faults:
+        if failed is None:
+            raise
+    if failed is not None:
+        raise failed
 
 
 def insert_rows(conn: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -28,15 +28,25 @@ def resolve_url(target: str | os.PathLike[str] | URL) -> URL:
         return url.set(drivername=PSYCOPG)
     if url.get_backend_name() != "sqlite":
         raise InvalidSetting(f"{url.drivername} is not supported; use a SQLite file or postgresql://")
+    if url.host or url.username or url.password or url.port:
+        raise InvalidSetting("SQLite has files, and no servers or users; write sqlite:///path.db or a path")
     if url.database in (None, "", MEMORY):
         return url.set(database=MEMORY)
-    return url.set(database=str(Path(url.database or "").expanduser().resolve()))
+    return url.set(database=str(absolute(url.database or "")))
+
+
+def absolute(path: str | os.PathLike[str]) -> Path:
+    """A path from the root on, `~` and links followed; InvalidSetting for what can be none."""
+    try:
+        return Path(path).expanduser().resolve()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise InvalidSetting(f"{os.fspath(path)!r} is no path: {error}") from error
 
 
 def _url_of(target: str | os.PathLike[str] | URL) -> URL:
     if isinstance(target, URL):
         return target
-    text = os.fspath(target)
+    text = os.fsdecode(target)
     if not text:
         raise InvalidSetting("the database path is empty; give a file or :memory:")
     if not isinstance(target, str) or "://" not in text:

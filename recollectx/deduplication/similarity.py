@@ -1,6 +1,5 @@
 """How alike two claims are by an embedding provider, for stores that keep no vectors of their own."""
 
-import threading
 from collections import OrderedDict
 from typing import Any
 
@@ -10,6 +9,7 @@ from recollectx.claims import Claim
 from recollectx.embeddings import FunctionEmbedder
 from recollectx.embeddings.base import Vectors
 from recollectx.errors import InvalidSetting
+from recollectx.forks import Lock
 from recollectx.storage.embedding import checked
 from recollectx.updater import SimilarityCalculator
 
@@ -35,7 +35,7 @@ class EmbeddingSimilarity:
         ours = hasattr(embedding_provider, "name") and not hasattr(embedding_provider, "embed_batch")
         self._embedder = checked(embedding_provider) if ours else FunctionEmbedder(embed)
         self._kept: OrderedDict[str, Vectors] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = Lock()
 
     def calculate(self, claim1: Claim, claim2: Claim) -> float:
         """In [-1, 1]; 0 if the model finds nothing in one of them. Raises BackendError if it fails."""

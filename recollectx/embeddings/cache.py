@@ -1,7 +1,6 @@
 """An embedder that remembers: a text it saw lately is not embedded again."""
 
 import sys
-import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 
@@ -9,6 +8,7 @@ import numpy as np
 
 from recollectx.embeddings.base import Embedder, TokenEmbedder, Vectors, texts_of
 from recollectx.errors import InvalidSetting
+from recollectx.forks import Lock
 
 _ENTRY_BYTES = 200
 
@@ -25,7 +25,7 @@ class CachedEmbedder:
             raise InvalidSetting(f"max_bytes must be 0 or more, got {max_bytes!r}")
         self.embedder = embedder
         self.max_bytes = max_bytes
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._kept: OrderedDict[str, Vectors] = OrderedDict()
         self._bytes = 0
 

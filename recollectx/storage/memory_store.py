@@ -104,6 +104,8 @@ class MemoryStore(Spellings):
         self.database = database_of(db, busy_seconds=busy_seconds)
         self.clock = clock
         self._closed = self._log_waits = False
+        self.backend: VectorBackend | None = None
+        self.feed: Feed | None = None
         try:
             upgrade(self.database)
             move_in(self.database, clock)
@@ -112,7 +114,6 @@ class MemoryStore(Spellings):
             self.embedding = None
             if embedder is not None:
                 self.embedding = Embedding(self.database, checked(embedder), self.apply)
-            self.feed = None
             if backend is not None and backend.placement != "process":
                 self.feed = Feed(self.database, backend, self.apply)
             self.delivery = None
@@ -130,8 +131,16 @@ class MemoryStore(Spellings):
             if rule is not None:
                 self.use_rule(rule)
         except BaseException:
-            self.database.close()
+            self._let_go()
             raise
+
+    def _let_go(self) -> None:
+        if self.feed is not None:
+            self.feed.close()
+        self._closed = True
+        if isinstance(self.vectors, str) and self.backend is not None:
+            self.backend.close()
+        self.database.close()
 
     def _token_vectors(self, embedder: Embedder | None, wanted: bool | None) -> TokenVectors | None:
         offered = None if embedder is None else token_embedder(embedder)
@@ -179,13 +188,8 @@ class MemoryStore(Spellings):
         if not self._closed:
             if self._log_waits:
                 self.truncate_log()
-            if self.feed is not None:
-                self.feed.close()
-            self._closed = True
+            self._let_go()
             self.retriever.clear()
-            if isinstance(self.vectors, str) and self.backend is not None:
-                self.backend.close()
-            self.database.close()
 
     def apply(
         self,

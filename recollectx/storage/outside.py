@@ -8,7 +8,7 @@ is taken, as its answer may take long.
 """
 
 import logging
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,20 +99,23 @@ class Outside:
         vector: Vectors,
         query: Query,
         now: float,
+        most: int = READ,
     ) -> Cosines:
-        """The cosines of the claims that may count for a question, as `reader` sees them. nearest: None where the index
-        was not asked."""
+        """The cosines of the claims that may count for a question, as `reader` sees them.
+
+        nearest: None where the index was not asked.  most: how many vectors are read, but for those that the index
+        names and those that fit by words, which are never left out.
+        """
         index, keys = known.index, known.keys
         named = {keys[id] for id in (nearest.ids if nearest else ()) if id in keys}
         since = self._feed.place(reader.conn) if nearest is None else nearest.since
-        chosen = named.union(
-            self._feed.since(reader, scope, since), index.by_words(query.text or "", query.weights, BY_WORDS)
-        )
+        chosen = named.union(index.by_words(query.text or "", query.weights, BY_WORDS))
+        _add_newest(chosen, self._feed.since(reader, scope, since), most)
         allowed = index.allowed(query, now)
         wanted = query.offset + (query.k or ASKED)
         if np.isin(np.fromiter(named, np.int64, len(named)), allowed).sum() < min(wanted, allowed.size):
-            chosen.update(allowed.tolist())
-        scores = _exact(reader, _first(chosen, READ), vector)
+            _add_newest(chosen, allowed.tolist(), most)
+        scores = _exact(reader, chosen, vector)
         sample = self._sample(known, reader)
         if not len(sample):
             return Cosines(scores)
@@ -149,6 +152,7 @@ def _directions(rows: Sequence[Any]) -> Vectors:
     return unit_rows([unpacked(row.vector) for row in rows], (len(rows), len(rows[0].vector) // 2))
 
 
-def _first(pks: Collection[int], most: int) -> Collection[int]:
-    """All of them, or the newest where there are too many."""
-    return pks if len(pks) <= most else sorted(pks)[-most:]
+def _add_newest(chosen: set[int], more: Iterable[int], most: int) -> None:
+    """Add to `chosen` what it lacks of these claims, the newest first, until it has `most`."""
+    lacking = sorted(set(more) - chosen, reverse=True)
+    chosen.update(lacking[: max(0, most - len(chosen))])

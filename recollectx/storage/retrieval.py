@@ -6,7 +6,6 @@ before every answer. The index finds and orders; SQL is asked only for the claim
 
 import logging
 import math
-import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -25,12 +24,13 @@ from recollectx.edges import Relation
 from recollectx.embeddings.base import Vectors
 from recollectx.errors import BackendError
 from recollectx.filters import holds
+from recollectx.forks import Lock
 from recollectx.query import ALL_SCOPES, Hit, Query, Recall
 from recollectx.ranking import Cosines, Ranked, Row, ScopeIndex
 from recollectx.storage.delivery import Delivery
 from recollectx.storage.embedding import Embedding
 from recollectx.storage.feeding import Feed
-from recollectx.storage.outside import NEAR_AT_HAND, Known, Nearest, Outside
+from recollectx.storage.outside import NEAR_AT_HAND, READ, Known, Nearest, Outside
 from recollectx.storage.past import seq_at
 from recollectx.storage.reading import Reader, chunks
 from recollectx.storage.token_vectors import Asked, TokenVectors
@@ -216,15 +216,15 @@ class _Held:
         self.keys: dict[str, int] = {}
         self.known = Known(self.index, self.keys)
         self.fed = False
-        self.lock = threading.Lock()
+        self.lock = Lock()
         self._backend = backend
 
     def catch_up(self, reader: Reader, scope: str) -> None:
         last = reader.conn.execute(_LAST_CHANGE).scalar() or 0
         another = self.at is not None and last > self.at and self._another_model(reader)
         grown = self._most is not None and not self.bare and len(self.index) > 2 * self._most
-        if another or grown or (self._backend is not None and not self.fed):
-            # None of the vectors held here means anything any more.
+        if another or grown or self.lock.torn or (self._backend is not None and not self.fed):
+            # None of the vectors held here means anything any more, or a thread was left in the midst of them.
             self.index, self.at, self.keys = ScopeIndex(), None, {}
             self.known = Known(self.index, self.keys)
         if self.at is None:
@@ -239,7 +239,7 @@ class _Held:
             self._put(batch)
             bare = set(batch.all_ids).difference(batch.ids)
             self._feed(scope, [batch], [*bare, *(id for id, pk in self.keys.items() if pk in gone)])
-        self.at = last
+        self.at, self.lock.torn = last, False
 
     def _build(self, reader: Reader, scope: str) -> None:
         """Read the whole scope, a batch at a time."""
@@ -309,9 +309,10 @@ class Retriever:
     cache_bytes: about how much memory the indexes of all scopes may take; the least recently asked go first, and of
     those of the past, which are built from the rows of then, only PASTS stay.
     near_at_hand: of so many claims a scope the vectors are kept here even if an index outside has them too.
+    read_at_most: of so many claims the vectors are read for one question where such an index gives too few.
     """
 
-    near_at_hand = NEAR_AT_HAND
+    near_at_hand, read_at_most = NEAR_AT_HAND, READ
 
     def __init__(
         self,
@@ -332,7 +333,7 @@ class Retriever:
         self._embedding = embedding
         self._cache_bytes = cache_bytes
         self._held: OrderedDict[tuple[str, int | None], _Held] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = Lock()
 
     def answer(self, query: Query, now: float) -> Recall:
         """The hits of `query`, best first. now: seconds since 1970 UTC."""
@@ -348,7 +349,14 @@ class Retriever:
                 cosines = held.near(scope, vector)
                 if self._outside is not None and held.bare and vector is not None and query.weights.dense:
                     cosines = self._outside.cosines(
-                        nearest, held.known, reader, scope, vector=vector, query=query, now=now
+                        nearest,
+                        held.known,
+                        reader,
+                        scope,
+                        vector=vector,
+                        query=query,
+                        now=now,
+                        most=self.read_at_most,
                     )
                 # An index that embeds on its side knows only the wordings of now.
                 if self._delivery is not None and query.text is not None and seq is None:

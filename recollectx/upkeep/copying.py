@@ -5,7 +5,8 @@ of the last row that is there, how many rows are, and the sum of their digests.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from typing import Any
@@ -16,6 +17,7 @@ from recollectx.db.bulk import Rows, batches, key_of, put_rows
 from recollectx.db.engine import Database
 from recollectx.db.migrate import OURS
 from recollectx.db.tables import Base, ChangeRow, DeliveryRow, Tx
+from recollectx.errors import MigrationUnfinished
 from recollectx.storage.rows import table_of
 
 BATCH = 2_000
@@ -109,7 +111,10 @@ def copy_rows(
     progress: Callable[[int], None],
     batch: int = BATCH,
 ) -> Copied:
-    """Copy what is not there yet of a table, `batch` rows in a transaction."""
+    """Copy what is not there yet of a table, `batch` rows in a transaction.
+
+    Raises MigrationUnfinished where somebody else goes on with it at the same time.
+    """
     with target.read() as conn:
         copied = copied_of(conn, table)
     if copied.done:
@@ -118,17 +123,34 @@ def copy_rows(
     progress(copied.rows)
     for rows in batches(source, table, after=copied.after, most=batch):
         digest = added(copied.digest, digest_of(rows))
-        done = len(rows) < batch
-        copied = Copied(key_of(table, rows[-1]), copied.rows + len(rows), digest, done)
-        with target.write() as conn:
+        more = Copied(key_of(table, rows[-1]), copied.rows + len(rows), digest, done=len(rows) < batch)
+        with _going_on(target, table, copied) as conn:
             put_rows(conn, table, rows)
-            _keep(conn, table.name, asdict(copied))
+            _keep(conn, table.name, asdict(more))
+        copied = more
         progress(len(rows))
     if not copied.done:
-        copied = replace(copied, done=True)
-        with target.write() as conn:
+        with _going_on(target, table, copied) as conn:
+            copied = replace(copied, done=True)
             _keep(conn, table.name, asdict(copied))
     return copied
+
+
+@contextmanager
+def _going_on(target: Database, table: Table, copied: Copied) -> Iterator[Connection]:
+    """A write to a table of which as much is there as was copied by this run."""
+    with target.write() as conn:
+        if under_way(conn) is None or copied_of(conn, table) != copied:
+            raise at_once(target.place)
+        yield conn
+
+
+def at_once(place: str) -> MigrationUnfinished:
+    """What is told of two runs at the same time."""
+    return MigrationUnfinished(
+        f"another run moves a memory to {place} at this moment; wait until it is done, and run it once more if it was "
+        "not finished"
+    )
 
 
 def begin(conn: Connection, origin: Origin) -> None:

@@ -15,12 +15,13 @@ from recollectx.db.tables import ClaimRow, EdgeRow
 from recollectx.embeddings import token_embedder
 from recollectx.errors import InvalidSetting, RecollectxError
 from recollectx.propagation import LogOdds
-from recollectx.storage.feeding import Feed
+from recollectx.storage.feeding import OWNER, Feed
 from recollectx.storage.memory_store import MemoryStore
 from recollectx.storage.reading import RULE, Reader, chunks
 from recollectx.storage.rows import table_of
 from recollectx.storage.token_rows import has_tokens
 from recollectx.storage.token_vectors import TokenVectors
+from recollectx.storage.vector.base import VectorBackend
 from recollectx.upkeep.checks import IS_LAST, LAST_NUMBERS, LEFT, LIVE_REVISIONS, SAME
 from recollectx.upkeep.indexes import BATCH, all_gaps, is_ahead
 from recollectx.upkeep.reindexing import PATIENCE, Progress, unmark, wait_until_fed
@@ -56,7 +57,9 @@ def mend(
     if _NEEDS_VECTORS & set(wrong):
         steps.append(("vectors", lambda store: embed(store, progress)))
     if store.backend is not None:
-        steps.append(("index", lambda store: mend_index(store, progress, patience)))
+        # Whoever feeds it may be quicker than the other steps.
+        waited = 0 if store.feed is None else store.feed.lag().changes
+        steps.append(("index", lambda store: mend_index(store, waited, progress, patience)))
     for name, step in steps:
         try:
             told = step(store)
@@ -151,25 +154,44 @@ def embed(store: MemoryStore, progress: Progress) -> str:
     return f"{done:,} wordings were embedded with {store.embedding.embedder.name}" if done else ""
 
 
-def mend_index(store: MemoryStore, progress: Progress, patience: float) -> str:
-    """Make the index hold what the database does: first what waits is sent, then each gap is closed."""
+def mend_index(store: MemoryStore, waited: int, progress: Progress, patience: float) -> str:
+    """Make the index hold what the database does: first what waits is sent, then each gap is closed.
+
+    waited: how many changes did before anything was mended.
+    """
     if store.backend is None:
         return ""
     feed = store.feed or Feed(store.database, store.backend, store.apply)
-    if store.feed is not None:
-        if feed.foreign():
-            raise InvalidSetting(f"{feed.name} holds what this memory never fed it")
-        if is_ahead(store.database, feed):
-            rewind(store, feed.name, 0)
-            unmark(store.database, feed)
-        wait_until_fed(feed, progress, patience=patience)
-    sent = 0
+    told = [] if store.feed is None else _sent(store, store.feed, waited, progress, patience)
+    closed = 0
     for gaps in all_gaps(store.database, feed):
         for ids in chunks(gaps.ids, BATCH):
             feed.mend(gaps.scope, ids)
-            sent += len(ids)
+            closed += len(ids)
     store.backend.settle(patience)
-    return f"{sent:,} vectors of the index {feed.name} were put right" if sent else ""
+    told += [f"{closed:,} vectors of the index {feed.name} were put right"] if closed else []
+    return "; ".join(told)
+
+
+def _sent(store: MemoryStore, feed: Feed, waited: int, progress: Progress, patience: float) -> list[str]:
+    """What was done to have all sent that waits."""
+    if feed.foreign():
+        raise InvalidSetting(f"{feed.name} holds what this memory never fed it")
+    if is_ahead(store.database, feed):
+        rewind(store, feed.name, 0)
+        unmark(store.database, feed)
+        waited = feed.lag().changes
+    before = _held(feed.backend)
+    wait_until_fed(feed, progress, patience=patience)
+    after = _held(feed.backend)
+    told = [f"{waited:,} changes that waited were sent to the index {feed.name}"] if waited else []
+    if before != after:
+        told.append(f"the index {feed.name} was fed: it holds {after:,} vectors, {before:,} before")
+    return told
+
+
+def _held(backend: VectorBackend) -> int:
+    return sum(backend.count(scope) for scope in backend.scopes() if scope != OWNER)
 
 
 _NEEDS_VECTORS = frozenset({"vectors", "every wording has a vector", "token vectors"})

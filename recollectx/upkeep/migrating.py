@@ -2,15 +2,15 @@
 
 So ids, history, transactions, settings, traces and vectors are the same there. A batch is one transaction of the
 target, and what was copied is kept with it: stopped half-way, the same call goes on where it was. Until everything is
-there and compared, the target says so in place of its version, and nobody opens it as a memory. The source is only
-read, and as of one moment; if it was written to since, that is noticed.
+there and compared, the target says so in place of its version, and nobody opens it as a memory. Of two calls that move
+to one target at once, one ends with an error. The source is only read, and as of one moment; if it was written to
+since, that is noticed.
 """
 
 import os
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 
-from sqlalchemy import Connection, select
 from sqlalchemy.engine import URL
 
 from recollectx.db.engine import MEMORY, Database, resolve_url
@@ -29,6 +29,7 @@ from recollectx.storage.vector.text import TextProtocol
 from recollectx.upkeep.copying import (
     BATCH,
     Origin,
+    at_once,
     begin,
     copied_of,
     copy_rows,
@@ -39,7 +40,8 @@ from recollectx.upkeep.copying import (
     tables,
     under_way,
 )
-from recollectx.upkeep.handing_over import check_index, feed_there
+from recollectx.upkeep.free import check_free, refuse_taken
+from recollectx.upkeep.handing_over import check_index, feed_there, own_mark
 from recollectx.upkeep.indexes import index_of
 from recollectx.upkeep.looking import has_memory, require_memory
 from recollectx.upkeep.refusing import refuse_long, refuse_nul
@@ -82,21 +84,25 @@ def migrate(
     where it was if it is the one that the memory has here. It is asked before anything is moved; if it fails later, the
     same call feeds it.  restart: delete what an unfinished call left and begin anew.  batch: how many rows are in
     memory, and in one transaction, at once.  patience: how many seconds an index may take nothing.
-    Raises InvalidSetting for a target that holds something else and an index that cannot be had there, BackendError for
-    one that does not answer, MigrationUnfinished if the source was written to since it began, InvalidClaim for texts
+    Raises InvalidSetting for a target that holds anything else and an index that cannot be had there, BackendError for
+    one that does not answer, MigrationUnfinished if the source was written to since it began, or another call is moving
+    there, InvalidClaim for texts
     that the target cannot hold, StorageError if what is there is not the same.
     """
     with ExitStack() as held:
-        origin = held.enter_context(closing(_opened(source, must_exist=True)))
-        end = held.enter_context(closing(_opened(target)))
-        if origin is end:
+        here, goal = _place(source), _place(target)
+        require_memory(here)
+        if here == goal:
             raise InvalidSetting("the memory is there already; name another database to move it to")
+        refuse_taken(goal)
+        origin = held.enter_context(closing(Database.open(here)))
+        end = held.enter_context(closing(Database.open(goal)))
         _check_version(origin)
         there = None if vectors in (None, EXACT) else _there_already(origin, end)
         try:
             backend = held.enter_context(index_of(end.url, vectors, embedder, vectors_api_key))
             if isinstance(backend, VectorBackend):
-                check_index(end if there else origin, backend)
+                check_index([origin, end] if there else [origin], backend)
         except (DimensionError, InvalidSetting) as error:
             raise InvalidSetting(
                 f"{error}; nothing was moved, --vectors names another index or `exact`"
@@ -147,8 +153,10 @@ def _move(source: Database, target: Database, *, restart: bool, batch: int, prog
     with source.read() as conn:
         _check_unchanged(origin, origin_of(conn, place), target)
     with target.write() as conn:
-        finish(conn)
-        set_version(conn, HEAD)
+        if under_way(conn) is not None:
+            finish(conn)
+            own_mark(conn)
+            set_version(conn, HEAD)
     return Migrated(place, target.place, counts, tuple(moments), resumed)
 
 
@@ -164,9 +172,11 @@ class _Count:
 
 
 def _prepare(target: Database, origin: Origin, *, restart: bool) -> bool:
-    """See that the target is empty, or half-way there; whether it was."""
+    """See that the target is free, or half-way there; whether it was."""
     with target.read() as conn:
         kept, found = under_way(conn), version(conn)
+        if found == HEAD:
+            check_free(conn, target.place)
     if found == MIGRATING and restart:
         with target.write() as conn:
             empty(conn)
@@ -182,16 +192,12 @@ def _prepare(target: Database, origin: Origin, *, restart: bool) -> bool:
         return True
     upgrade(target)
     with target.write() as conn:
-        _check_empty(conn, target.place)
+        if version(conn) == MIGRATING:
+            raise at_once(target.place)
+        check_free(conn, target.place)
         begin(conn, origin)
         set_version(conn, MIGRATING)
     return False
-
-
-def _check_empty(conn: Connection, place: str) -> None:
-    for table in tables():
-        if conn.execute(select(table).limit(1)).first() is not None:
-            raise InvalidSetting(f"{place} holds a memory; name an empty database to move this one to")
 
 
 def _check_unchanged(before: Origin, now: Origin, target: Database) -> None:
@@ -203,10 +209,8 @@ def _check_unchanged(before: Origin, now: Origin, target: Database) -> None:
         )
 
 
-def _opened(target: Target, *, must_exist: bool = False) -> Database:
+def _place(target: Target) -> URL:
     url = resolve_url(target)
     if url.database == MEMORY:
         raise InvalidSetting("a memory in memory cannot be moved; name a file or a server's database")
-    if must_exist:
-        require_memory(url)
-    return Database.open(url)
+    return url

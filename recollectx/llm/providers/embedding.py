@@ -1,12 +1,12 @@
 """0.2.7's providers embedded texts too, one at a time or several: the same methods over our embedders."""
 
-import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from recollectx.embeddings import Embedder, OllamaEmbedder, OpenAIEmbedder, SentenceTransformerEmbedder
 from recollectx.errors import InvalidSetting
+from recollectx.forks import Lock
 from recollectx.llm.base import EmbeddingProvider
 
 EMBEDDERS: Mapping[str, type[Embedder]] = {
@@ -70,7 +70,7 @@ class CachedEmbedder:
     def __init__(self, provider: EmbeddingProvider, max_size: int = 10_000) -> None:
         self.provider = provider
         self.max_size = max_size
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._kept: OrderedDict[str, list[float]] = OrderedDict()
 
     @property

@@ -18,7 +18,14 @@ from numpy.typing import ArrayLike
 
 from recollectx.embeddings.base import Embedder
 from recollectx.errors import BackendError, DimensionError, InvalidQuery, InvalidSetting, RecollectxError
-from recollectx.storage.vector.checking import Vectors, check_k, check_text, checked_ids, unit_rows
+from recollectx.storage.vector.checking import (
+    Vectors,
+    check_k,
+    check_text,
+    checked_ids,
+    checked_nearest,
+    unit_rows,
+)
 
 GLOBAL = "global"
 Placement: TypeAlias = Literal["process", "remote", "database"]
@@ -179,7 +186,7 @@ class VectorBackend:
         if not (self.zeros or unit.any()):
             return []
         with self._step():
-            return self._search(scope, unit, k)
+            return checked_nearest(self._search(scope, unit, k), k)
 
     def count(self, scope: str | None = None) -> int:
         """How many vectors `scope` holds; None counts all scopes."""

@@ -1,12 +1,14 @@
 """What every vector index checks before it changes anything: names, counts, and rows of length 1."""
 
+import math
 from collections.abc import Iterable, Sequence
-from typing import TypeAlias
+from itertools import islice
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recollectx.errors import DimensionError, InvalidClaim, InvalidQuery, RecollectxError
+from recollectx.errors import BackendError, DimensionError, InvalidClaim, InvalidQuery, RecollectxError
 
 Vectors: TypeAlias = NDArray[np.float32]
 
@@ -65,3 +67,17 @@ def unit_rows(
     lengths[lengths == 0] = 1
     unit: Vectors = scaled / lengths
     return unit
+
+
+def checked_nearest(found: Iterable[Any], k: int) -> list[Any]:
+    """The first `k` neighbours as a list; BackendError unless each is one, as an index of somebody else's may give anything."""
+    nearest = list(islice(found, k))
+    for each in nearest:
+        id, score = getattr(each, "id", None), getattr(each, "score", None)
+        if (
+            not isinstance(id, str)
+            or not isinstance(score, int | float | np.floating)
+            or not math.isfinite(score)
+        ):
+            raise BackendError(f"an index must give Near(id, score), got {each!r}")
+    return nearest

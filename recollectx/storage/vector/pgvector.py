@@ -12,12 +12,13 @@ write until the index was cleared: to go on feeding in the middle would leave ou
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.exc import DBAPIError
 
+from recollectx.db.statements import at_once
 from recollectx.db.urls import PSYCOPG, address_of, place_of, resolve_url
 from recollectx.embeddings.base import Embedder
 from recollectx.errors import BackendError, DimensionError, InvalidSetting
@@ -48,6 +49,8 @@ class PgVectorBackend(VectorBackend):
 
     placement: Placement = "database"
     zeros = False
+    _failed: ClassVar[int] = 0
+    """How often a call has failed: what connections know of the extension's types counts only for as long as none did."""
 
     def __init__(
         self,
@@ -59,6 +62,8 @@ class PgVectorBackend(VectorBackend):
     ) -> None:
         require("psycopg", "postgres")
         self._driver: Any = require("pgvector.psycopg", "postgres")
+        # Not an array: the driver goes on with what it first knew of those, whatever is registered later.
+        self._vector: Any = require("pgvector", "postgres").Vector
         super().__init__(dimension, embedder_of(embedding_fn, dimension))
         if not table.isidentifier() or not table.isascii() or table != table.lower():
             raise InvalidSetting(
@@ -113,8 +118,9 @@ class PgVectorBackend(VectorBackend):
             with self._engine.begin() as conn, self.joined(conn):
                 yield
         except BaseException:
-            # The table may be gone.
+            # The table may be gone, or the extension, whose types have other numbers once it is there again.
             self._made = False
+            PgVectorBackend._failed += 1
             raise
 
     def _forked(self) -> None:
@@ -132,8 +138,10 @@ class PgVectorBackend(VectorBackend):
             self._make()
         # In one order, so that two who write the same ids do not wait for each other.
         rows = sorted(zip(ids, vectors, strict=True), key=lambda row: row[0])
-        given = [{"scope": scope, "id": id, "vector": vector} for id, vector in rows]
-        self._cursor().executemany(self._sql["upsert"], given)
+        given = [{"scope": scope, "id": id, "vector": self._vector(vector)} for id, vector in rows]
+        cursor = self._cursor()
+        with at_once(self._joined()):
+            cursor.executemany(self._sql["upsert"], given)
 
     def _delete(self, scope: str, ids: Sequence[str]) -> None:
         self._run("delete", scope=scope, ids=sorted(ids))
@@ -142,11 +150,12 @@ class PgVectorBackend(VectorBackend):
         if self._known and not self._ready():
             raise self._gone()
         rows: list[Any] = []
+        asked = self._vector(vector)
         if self.dimension <= INDEXED_HALF and self._run("is large", scope=scope, most=EXACT):
             self._run("widen", ef=str(min(EF_MOST, max(EF_LEAST, 2 * k))))
-            rows = self._run("nearest by index", scope=scope, vector=vector, k=k)
+            rows = self._run("nearest by index", scope=scope, vector=asked, k=k)
         if len(rows) < k:
-            rows = self._run("nearest", scope=scope, vector=vector, k=k)
+            rows = self._run("nearest", scope=scope, vector=asked, k=k)
         found = [Near(id, 1.0 - float(far)) for id, far in rows]
         return sorted(found, key=lambda near: (-near.score, near.id))
 
@@ -190,14 +199,18 @@ class PgVectorBackend(VectorBackend):
         cursor = self._cursor().execute(self._sql[name], values)
         return list(cursor.fetchall()) if cursor.description else []
 
-    def _cursor(self, *, typed: bool = True) -> Any:
-        """A cursor of the driver. typed: it knows the types of the extension."""
+    def _joined(self) -> Connection:
         conn = self._conn
         if conn is None:
             raise BackendError("no connection is joined")
-        if typed and not conn.info.get(_TYPED):
+        return conn
+
+    def _cursor(self, *, typed: bool = True) -> Any:
+        """A cursor of the driver. typed: it knows the types of the extension."""
+        conn = self._joined()
+        if typed and conn.info.get(_TYPED) != self._failed:
             self._driver.register_vector(conn.connection.dbapi_connection)
-            conn.info[_TYPED] = True
+            conn.info[_TYPED] = self._failed
         return conn.connection.cursor(binary=typed)
 
     def _ready(self) -> bool:
@@ -227,7 +240,11 @@ class PgVectorBackend(VectorBackend):
                 conn.exec_driver_sql(self._sql["make"])
         except DBAPIError as error:
             if getattr(error.orig, "sqlstate", None) not in _NOT_THERE:
-                raise
+                told = str(error.orig).strip().partition("\n")[0]
+                raise BackendError(
+                    f"the table {self._table} in {self._place} cannot be made: {told}; drop what is there by that name, "
+                    "or name another table"
+                ) from error
             raise BackendError(
                 f"{self._place} has no pgvector for this user: {error.orig}; install it on the server and have a "
                 "superuser run CREATE EXTENSION vector in that database"

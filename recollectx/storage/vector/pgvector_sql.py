@@ -9,7 +9,10 @@ LOCK = 7_061_423_907_134_553_187
 
 
 def statements(table: str, dimension: int) -> Mapping[str, str]:
-    """What is asked of a table, by name. A row is found by hashes of its scope and id, which may be of any length."""
+    """What is asked of a table, by name. A row is found by hashes of its scope and id, which may be of any length.
+
+    A table that is left without its vectors, as when the extension was dropped, is made whole, and empty.
+    """
     half = INDEXED < dimension <= INDEXED_HALF
     typed = f"halfvec({dimension})" if half else f"vector({dimension})"
     near = f"embedding::{typed}" if half else "embedding"
@@ -33,6 +36,14 @@ def statements(table: str, dimension: int) -> Mapping[str, str]:
             CREATE TABLE IF NOT EXISTS {table} (
                 scope text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, embedding vector({dimension}) NOT NULL
             );
+            DO $$ BEGIN
+                IF (SELECT array_agg(attname::text ORDER BY attnum) FROM pg_attribute
+                    WHERE attrelid = to_regclass('{table}') AND attnum > 0 AND NOT attisdropped) = '{{scope,id}}'
+                THEN
+                    TRUNCATE {table};
+                    ALTER TABLE {table} ADD COLUMN embedding vector({dimension}) NOT NULL;
+                END IF;
+            END $$;
             CREATE UNIQUE INDEX IF NOT EXISTS {table}_key ON {table} (md5(scope), md5(id));
             {index}""",
         "reshape": f"""

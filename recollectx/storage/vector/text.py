@@ -4,12 +4,12 @@ Such an object knows ids and texts, no scopes and no scores. Ids are unique acro
 reading is told by a predicate which ids count.
 """
 
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol, TypeGuard
 
 from recollectx.errors import BackendError, InvalidClaim, RecollectxError
+from recollectx.forks import Lock
 from recollectx.storage.vector.base import Near, VectorBackend
 from recollectx.storage.vector.checking import check_k
 
@@ -45,7 +45,7 @@ class TextBackend:
                 f"{type(backend).__name__} lacks upsert(id, text), delete(id) or search(query, k)"
             )
         self.backend = backend
-        self._lock = threading.Lock()
+        self._lock = Lock()
 
     def upsert_texts(self, ids: Sequence[str], texts: Sequence[str]) -> None:
         """Add or replace one by one; blank text removes its id. An error leaves the earlier ones written."""

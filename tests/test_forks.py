@@ -1,0 +1,111 @@
+"""A process that forks while its other threads are busy: neither it nor the child waits for ever or loses a write."""
+
+import os
+
+import pytest
+from forking import assert_ends_well
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+
+LOCKS = """
+import os, sys, threading
+from recollectx.forks import Lock
+theirs, own, free = Lock(), Lock(), Lock()
+taken, done = threading.Event(), threading.Event()
+def keep():
+    with theirs:
+        taken.set()
+        done.wait()
+thread = threading.Thread(target=keep)
+thread.start()
+taken.wait()
+with own:
+    child = os.fork()
+    if not child:
+        assert (theirs.torn, own.torn, free.torn) == (True, False, False)
+        with theirs, free:
+            pass
+with own:
+    pass
+if not child:
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+assert not theirs.torn
+done.set()
+thread.join()
+"""
+
+BUSY = """
+import os, signal, sys, threading
+from recollectx import Memory, SemanticClaim
+from recollectx.embeddings import HashEmbedder
+memory = Memory.open(sys.argv[1], embedder=HashEmbedder(8), busy_seconds=20)
+said = lambda text: memory.store(SemanticClaim.from_text(text))
+said("the ferry leaves at nine")
+stop = threading.Event()
+def work(n):
+    while not stop.is_set():
+        memory.recall("ferry") if n else said("ferries")
+threads = [threading.Thread(target=work, args=(n,)) for n in range(3)]
+for each in threads:
+    each.start()
+for n in range(8):
+    child = os.fork()
+    if not child:
+        signal.alarm(15)
+        assert memory.recall("when does the ferry leave?").hits
+        said(f"child {n}")
+        assert memory.recall(f"child {n}").hits
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0, n
+stop.set()
+for each in threads:
+    each.join()
+assert {f"child {n}" for n in range(8)} <= {claim.text for claim in memory.retrieve()}
+"""
+
+WITHIN = """
+import os, sys, threading, time
+from recollectx import Memory, SemanticClaim
+memory = Memory.open(sys.argv[1], busy_seconds=1)
+inside = threading.Event()
+def keep():
+    with getattr(memory.storage.database, sys.argv[2])() as conn:
+        conn.exec_driver_sql("SELECT count(*) FROM rx_tx").fetchall()
+        inside.set()
+        time.sleep(.3)
+thread = threading.Thread(target=keep)
+thread.start()
+inside.wait()
+(told, tell), (heard, hear) = os.pipe(), os.pipe()
+child = os.fork()
+if not child:
+    memory.store(SemanticClaim.from_text("early"))
+    os.write(tell, b"1")
+    os.read(heard, 1)
+    memory.store(SemanticClaim.from_text("late"))
+    os._exit(0)
+thread.join()
+os.close(tell)
+assert os.read(told, 1)
+memory.close()
+with Memory.open(sys.argv[1]) as again:
+    assert [claim.text for claim in again.list()] == ["early"]
+os.write(hear, b"1")
+assert os.waitpid(child, 0)[1] == 0
+with Memory.open(sys.argv[1]) as again:
+    assert {claim.text for claim in again.list()} == {"early", "late"}
+"""
+
+
+def test_a_lock_of_a_thread_that_is_left_behind_is_free_in_the_child():
+    assert_ends_well(LOCKS)
+
+
+def test_children_of_a_busy_parent_recall_and_store(path):
+    assert_ends_well(BUSY, str(path))
+
+
+@pytest.mark.parametrize("step", ["read", "write"])
+def test_a_child_forked_within_a_transaction_of_another_thread_writes_and_loses_nothing(path, step):
+    assert_ends_well(WITHIN, str(path), step)
