@@ -32,7 +32,8 @@ ASKED = 1_000
 BY_WORDS = 300
 SAMPLE = 1_000
 READ = 20_000
-"""How many vectors are read from the database for one question at most, where the index gives too few."""
+"""How many vectors are read from the database for one question at most, where the index gives too few: first of what it names
+and what fits by words, then the newest of what it was not fed yet, then the newest of what a filter leaves."""
 log = logging.getLogger("recollectx")
 
 _VECTORS = (
@@ -86,7 +87,10 @@ class Outside:
             found = self._backend.search_vector(scope, vector, min(ASKED, self._backend.most or ASKED))
         except FAULTS as error:
             log.warning("what is near is looked up in the database alone: %s", error)
-            return Nearest((), since)
+            found = []
+        if not found:
+            # Only large scopes are asked for: it may have lost everything while nobody writes.
+            self._feed.doubt()
         return Nearest(tuple(each.id for each in found), since)
 
     def cosines(
@@ -105,14 +109,13 @@ class Outside:
         index, keys = known.index, known.keys
         named = {keys[id] for id in (nearest.ids if nearest else ()) if id in keys}
         since = self._feed.place(reader.conn) if nearest is None else nearest.since
-        chosen = named.union(
-            self._feed.since(reader, scope, since), index.by_words(query.text or "", query.weights, BY_WORDS)
-        )
+        chosen = named.union(index.by_words(query.text or "", query.weights, BY_WORDS))
+        _fill(chosen, self._feed.since(reader, scope, since))
         allowed = index.allowed(query, now)
         wanted = query.offset + (query.k or ASKED)
         if np.isin(np.fromiter(named, np.int64, len(named)), allowed).sum() < min(wanted, allowed.size):
-            chosen.update(allowed.tolist())
-        scores = _exact(reader, _first(chosen, READ), vector)
+            _fill(chosen, allowed.tolist())
+        scores = _exact(reader, chosen, vector)
         sample = self._sample(known, reader)
         if not len(sample):
             return Cosines(scores)
@@ -149,6 +152,7 @@ def _directions(rows: Sequence[Any]) -> Vectors:
     return unit_rows([unpacked(row.vector) for row in rows], (len(rows), len(rows[0].vector) // 2))
 
 
-def _first(pks: Collection[int], most: int) -> Collection[int]:
-    """All of them, or the newest where there are too many."""
-    return pks if len(pks) <= most else sorted(pks)[-most:]
+def _fill(chosen: set[int], pks: Collection[int]) -> None:
+    """Add these to what is chosen, the newest if all are too many."""
+    more = sorted(set(pks) - chosen)
+    chosen.update(more[max(0, len(more) + len(chosen) - READ) :])

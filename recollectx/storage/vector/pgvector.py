@@ -48,6 +48,7 @@ class PgVectorBackend(VectorBackend):
 
     placement: Placement = "database"
     zeros = False
+    answers_within = 0.0  # what is sent ends with its transaction
 
     def __init__(
         self,
