@@ -275,7 +275,7 @@ class Feed:
             known, seen = self._seen
             # Another process may have moved the place back.
             at = seen if place == known else place
-            if place == EMPTYING or is_waited_for(conn, at):
+            if place <= EMPTYING or is_waited_for(conn, at):
                 return True
             # What moves no vector need not be looked at again.
             self._seen = place, max(at, last(conn))
@@ -287,9 +287,9 @@ class Feed:
 
     def _see_whose(self) -> None:
         """See that the index is this memory's; one that is new, or lost everything, is fed from the beginning."""
-        if not self._owned.is_marked() and self.spot.at != EMPTYING:
+        if not self._owned.is_marked() and self.spot.at > EMPTYING:
             self._owned.check_nobodys()
-            self.spot.move(EMPTYING)
+            self.spot.empty()
 
     def _send_all(self) -> None:
         """Send batch after batch up to the change that is the last one now: whoever writes all the time keeps no other
@@ -303,7 +303,7 @@ class Feed:
         while self.spot.at < goal:
             with self._gate.read() as conn:
                 batch = after(conn, self.spot.sent, self.backend.dimension)
-            if self.spot.sent == EMPTYING or batch.anew:
+            if self.spot.sent <= EMPTYING or batch.anew:
                 self._empty()
                 continue
             self._send(batch)
@@ -318,7 +318,7 @@ class Feed:
 
     def _empty(self) -> None:
         """Empty the index, mark it and see that in it; from then on it is fed from the beginning."""
-        self.spot.move(EMPTYING)
+        self.spot.empty()
         self.backend.clear()
         self._owned.put()
         if not self._is_shown():
@@ -364,7 +364,7 @@ class Feed:
         if other is not None:
             return other
         with self._gate.read() as conn:
-            emptied = self.place(conn) == EMPTYING
+            emptied = self.place(conn) <= EMPTYING
         return not emptied and bool(self.backend.scopes())
 
     def start_over(self) -> None:
@@ -379,7 +379,7 @@ class Feed:
                     self.spot.keep(conn, 0)
             else:
                 with self._alone():
-                    self.spot.move(EMPTYING)
+                    self.spot.empty()
                     # Before anything is deleted: what is left after a fault is then this memory's.
                     self._owned.put()
                     self._empty()

@@ -5,7 +5,8 @@ again from an earlier place ends the same.
 
 One rule keeps several processes from spoiling an index. Whoever sends writes the place only while it is the one that sends and
 the place is still where it left it. Who finds that another one sends by now may have sent something older after
-something newer, and lowers the place to where it began; a lowered place is never written over: who sends goes back to it.
+something newer, and lowers the place to before where it began, and in any case by one; a lowered place is never written
+over: who sends goes back to it.
 """
 
 import math
@@ -30,8 +31,8 @@ request may take longer: see lease_of."""
 MARGIN = 1.5
 FIRST_PAUSE, LONGEST = 0.25, 60.0
 EMPTYING = -1
-"""The place of an index that is to be emptied before anything is sent; until that is done its owner may empty it, whatever it
-holds, as a fault may have left vectors in it without the mark that tells whose they are."""
+"""The place of an index, as all below, that is to be emptied before anything is sent; until that is done its owner may empty
+it, whatever it holds, as a fault may have left vectors in it without the mark that tells whose they are."""
 _WELL: dict[str, Any] = {"attempts": 0, "next_at": None, "error": None}
 
 _PLACE = select(
@@ -126,7 +127,7 @@ class Place:
         self._renew_at = -math.inf
 
     def of(self, conn: Connection) -> int:
-        """The last change that the index took and shows, 0 before the first, or EMPTYING."""
+        """The last change that the index took and shows, 0 before the first, EMPTYING or less before that."""
         row = self._row(conn)
         return 0 if row is None else int(row.n)
 
@@ -135,7 +136,7 @@ class Place:
         with self._gate.read() as conn:
             row = self._row(conn)
             behind = waiting(conn, 0 if row is None else row.n, goal)
-        if row is not None and row.n == EMPTYING:
+        if row is not None and row.n <= EMPTYING:
             behind = max(1, behind)
         if row is None or not behind:
             return Lag(behind)
@@ -171,14 +172,15 @@ class Place:
     def move(self, to: int) -> None:
         """Let the index count as fed up to change `to`, and stay the process that sends. Raises Lost.
 
-        Where the place was lowered meanwhile it stays, and `sent` is lowered too; EMPTYING is below every other.
+        Where the place was lowered meanwhile it stays, and what was sent after it counts as not sent.
         """
-        if to == EMPTYING:
-            # If this came late, it would take away what was sent after it.
-            self.since = self.sent = EMPTYING
-        elif self.sent == EMPTYING:
-            self.sent = to
         self._write(renew=True, n=to, **(_WELL if to > self.at else {}))
+
+    def empty(self) -> None:
+        """Let the index count as one that is to be emptied. Raises Lost."""
+        # What came late would take away what was sent after it.
+        self.since = min(self.since, EMPTYING)
+        self._write(renew=True, n=EMPTYING)
 
     def release(self) -> None:
         """Let others send, after all went well. Raises Lost."""
@@ -207,21 +209,28 @@ class Place:
         with self._gate.write() as conn:
             row = self._row(conn)
             lost = row is None or row.holder != self.holder
-            if lost:
-                late = and_(DeliveryRow.name == self.name, DeliveryRow.n > self.since)
-                conn.execute(update(DeliveryRow).where(late).values(n=self.since))
-            else:
-                if row.n != self.at and values.get("n") != EMPTYING:
-                    values.pop("n", None)
-                    self._go_on_from(int(row.n))
-                if renew:
-                    values["until"] = _now(conn) + int(self.lease * 1e6)
+            if renew:
+                values["until"] = _now(conn) + int(self.lease * 1e6)
+            if row is not None and lost:
+                self._update(conn, n=min(row.n, self.since) - 1)
+            elif row is not None:
+                if "n" in values:
+                    values["n"] = self._moved(int(row.n), values["n"])
                 self._update(conn, **values)
         if lost:
             raise Lost
-        self.at = values.get("n", self.at)
         if renew:
             self._renew_at = time.monotonic() + self.lease / 3
+
+    def _moved(self, now: int, to: int) -> int:
+        """Where the place is after it was to be moved to `to`. now: where it is."""
+        if to <= EMPTYING:
+            self._go_on_from(min(now, to))
+        elif now != self.at:
+            self._go_on_from(now)
+        else:
+            self.at, self.sent = to, max(to, self.sent)
+        return self.at
 
     def _go_on_from(self, n: int) -> None:
         self.at = self.sent = n
