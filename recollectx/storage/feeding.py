@@ -57,7 +57,8 @@ LINGER, AT_CLOSING = 0.02, 5.0
 SHOWING = 60.0
 """Seconds for which an index may not show what it took, before that is taken for granted."""
 LOOKS = 1.0
-"""Seconds for which it is looked at for that before the lease and the closing are."""
+"""Seconds for which it is looked at for that before the lease and the closing are, and after which what was seen of an index is
+doubted again."""
 POLL = 5.0
 """Seconds after which a thread that has nothing to do looks whether another process left something."""
 TURN = 0.2
@@ -70,10 +71,11 @@ class Feed:
     """Feeds one index from one database. name: the index among others, in rx_deliveries.
 
     spot: how far it came, and who sends.  far: how many changes that matter to no index are passed over before the place is written
-    down again.
+    down again.  at_closing: for how many seconds closing waits for what is under way.
     """
 
     far = 5_000
+    at_closing = AT_CLOSING
 
     def __init__(self, database: Database, backend: VectorBackend, apply: Apply) -> None:
         self.backend = backend
@@ -186,7 +188,7 @@ class Feed:
 
     def doubt(self) -> None:
         """Have it seen soon that the index still holds what it was given: its answer makes one wonder."""
-        if time.monotonic() - self._looked_at > POLL:
+        if time.monotonic() - self._looked_at > LOOKS:
             self._doubtful = True
             self.wake()
 
@@ -197,7 +199,7 @@ class Feed:
         """
         until = time.monotonic() + timeout
         goal = self.goal() if goal is None else goal
-        if self.backend.placement == "remote" and time.monotonic() - self._looked_at > 1:
+        if self.backend.placement == "remote" and time.monotonic() - self._looked_at > LOOKS:
             self._doubtful = True
         self.wake()
         while self._doubtful or self.lag(goal).changes:
@@ -216,9 +218,9 @@ class Feed:
         if thread is not None and thread.is_alive():
             self._closing.set()
             self._wake.set()
-            thread.join(AT_CLOSING)
+            thread.join(self.at_closing)
         self._stopped = True
-        self._gate.shut(AT_CLOSING)
+        self._gate.shut(self.at_closing)
 
     def _run(self) -> None:
         while not self._stopped:
@@ -252,10 +254,10 @@ class Feed:
             try:
                 if self.backend.placement == "database":
                     self._bring_up_beside()
+                    self.spot.release()
                 else:
                     self._see_whose()
-                    self._send_all()
-                self.spot.release()
+                    self.spot.release(self._send_all())
             except Lost:
                 return False
             except FAULTS as error:
@@ -291,9 +293,9 @@ class Feed:
             self._owned.check_nobodys()
             self.spot.empty()
 
-    def _send_all(self) -> None:
+    def _send_all(self) -> int | None:
         """Send batch after batch up to the change that is the last one now: whoever writes all the time keeps no other
-        process from its turn.
+        process from its turn. The place that was come to; None if it is written down, or is not shown.
 
         The place is where questions begin to trust the index: it moves on to what can be read there.
         """
@@ -311,10 +313,13 @@ class Feed:
             # A service that shows late, and takes batch after batch meanwhile, never shows the last of them.
             wait = batch.last >= goal or time.monotonic() >= look_at
             if self._is_shown() if wait else self.backend.settle(0):
-                self.spot.move(self.spot.sent)
+                if batch.last >= goal:
+                    return batch.last
+                self.spot.move(batch.last)
                 look_at = time.monotonic() + LOOKS
             elif wait:
-                return
+                break
+        return None
 
     def _empty(self) -> None:
         """Empty the index, mark it and see that in it; from then on it is fed from the beginning."""

@@ -62,7 +62,9 @@ class Known:
 
 
 class Outside:
-    """Reads one index that is fed from the log of changes."""
+    """Reads one index that is fed from the log of changes. most_read: how many vectors are read for one question."""
+
+    most_read = READ
 
     def __init__(self, database: Database, feed: Feed) -> None:
         self._database = database
@@ -110,11 +112,11 @@ class Outside:
         named = {keys[id] for id in (nearest.ids if nearest else ()) if id in keys}
         since = self._feed.place(reader.conn) if nearest is None else nearest.since
         chosen = named.union(index.by_words(query.text or "", query.weights, BY_WORDS))
-        _fill(chosen, self._feed.since(reader, scope, since))
+        _fill(chosen, self._feed.since(reader, scope, since), self.most_read)
         allowed = index.allowed(query, now)
         wanted = query.offset + (query.k or ASKED)
         if np.isin(np.fromiter(named, np.int64, len(named)), allowed).sum() < min(wanted, allowed.size):
-            _fill(chosen, allowed.tolist())
+            _fill(chosen, allowed.tolist(), self.most_read)
         scores = _exact(reader, chosen, vector)
         sample = self._sample(known, reader)
         if not len(sample):
@@ -152,7 +154,7 @@ def _directions(rows: Sequence[Any]) -> Vectors:
     return unit_rows([unpacked(row.vector) for row in rows], (len(rows), len(rows[0].vector) // 2))
 
 
-def _fill(chosen: set[int], pks: Collection[int]) -> None:
-    """Add these to what is chosen, the newest if all are too many."""
+def _fill(chosen: set[int], pks: Collection[int], most: int) -> None:
+    """Add these to what is chosen, the newest if that makes more than `most`."""
     more = sorted(set(pks) - chosen)
-    chosen.update(more[max(0, len(more) + len(chosen) - READ) :])
+    chosen.update(more[max(0, len(more) + len(chosen) - most) :])

@@ -29,6 +29,8 @@ LEASE = 10.0
 """Seconds for which a process that sends keeps others from it, at least; after a kill the index waits as long. More where a
 request may take longer: see lease_of."""
 MARGIN = 1.5
+NO_LEASE = 60.0
+"""A lease that has more seconds left than this, and than one taken now, was taken before the clock was set back."""
 FIRST_PAUSE, LONGEST = 0.25, 60.0
 EMPTYING = -1
 """The place of an index, as all below, that is to be emptied before anything is sent; until that is done its owner may empty
@@ -149,11 +151,10 @@ class Place:
         """Become the process that sends, for as long as the lease lasts; False if another one is."""
         with self._gate.write() as conn:
             row, now = self._row(conn), _now(conn)
-            until = now + int(self.lease * 1e6)
+            until, latest = (now + int(seconds * 1e6) for seconds in (self.lease, max(self.lease, NO_LEASE)))
             if row is None:
                 conn.execute(insert(DeliveryRow).values(name=self.name, n=0, attempts=0))
-            # A lease that ends later than one taken now was taken before the clock was set back.
-            elif row.holder != self.holder and row.until is not None and now < row.until <= until:
+            elif row.holder != self.holder and row.until is not None and now < row.until <= latest:
                 return False
             if row is None or row.holder != self.holder:
                 self._go_on_from(0 if row is None else int(row.n))
@@ -182,9 +183,10 @@ class Place:
         self.since = min(self.since, EMPTYING)
         self._write(renew=True, n=EMPTYING)
 
-    def release(self) -> None:
-        """Let others send, after all went well. Raises Lost."""
-        self._write(until=None, **_WELL)
+    def release(self, to: int | None = None) -> None:
+        """Let others send, after all went well. Raises Lost. to: where the place is moved to, as by `move`."""
+        moved = {} if to is None else {"n": to}
+        self._write(until=None, **moved, **_WELL)
         self.since = self.at
 
     def failed(self, error: Exception) -> float:
