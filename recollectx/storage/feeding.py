@@ -3,11 +3,8 @@
 A thread sends what waits, a batch at a time, and remembers in rx_deliveries how far it came; no write waits for it or
 fails with it. Each batch sends what the claims of the next changes are now, so taking a batch twice does no harm. Of
 several processes the one that holds the lease sends, so that nothing older arrives after something newer (see
-recollectx.storage.places). The place moves on with every batch that the index took and shows; after a fault what it took
-from this process is not sent again, and the next batch is tried ever later, up to once in LONGEST seconds.
-
-An index is emptied under a place of its own, EMPTYING, which only the mark in the index and its being seen there end: a
-fault in between leaves an index that its owner empties again.
+recollectx.storage.places). After a fault, what the index took from this process is not sent again, and the next batch is
+tried ever later, up to once in LONGEST seconds.
 
 An index that lives in the claims' own database is written in the transaction of the claims instead.
 """
@@ -22,7 +19,6 @@ import weakref
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
-import numpy as np
 from sqlalchemy import Connection
 
 from recollectx.db.engine import Database
@@ -37,28 +33,23 @@ from recollectx.errors import (
 )
 from recollectx.storage.batches import (
     Batch,
-    after,
-    beginning,
     is_waited_for,
     last,
     moved_since,
-    waiting,
     wanted,
 )
 from recollectx.storage.embedding import Apply
-from recollectx.storage.ownership import OWNER, Ownership
+from recollectx.storage.ownership import Ownership
 from recollectx.storage.places import EMPTYING, MARGIN, Gate, Lag, Lost, Place, lease_of
 from recollectx.storage.reading import Reader
+from recollectx.storage.sending import Sender
 from recollectx.storage.vector.base import VectorBackend
 
 TOGETHER = 2_000
 """How many changes a write takes along for an index in its own database; more than that the thread brings up."""
 LINGER, AT_CLOSING = 0.02, 5.0
-SHOWING = 60.0
-"""Seconds for which an index may not show what it took, before that is taken for granted."""
-LOOKS = 1.0
-"""Seconds for which it is looked at for that before the lease and the closing are, and after which what was seen of an index is
-doubted again."""
+DOUBT = 1.0
+"""Seconds after which what was seen of an index may be doubted again."""
 POLL = 5.0
 """Seconds after which a thread that has nothing to do looks whether another process left something."""
 TURN = 0.2
@@ -83,6 +74,7 @@ class Feed:
         self._gate = Gate(database)
         self.spot = Place(self._gate, self.name, "", lease=lease_of(backend.answers_within))
         self._owned = Ownership(self._gate, backend, apply)
+        self._sender = Sender(self._gate, backend, self.spot, self._owned)
         self._seen = (0, 0)
         self._waits = True
         self._doubtful, self._looked_at = backend.placement == "remote", -math.inf
@@ -94,7 +86,8 @@ class Feed:
         self._gate.renew()
         self.spot.holder = uuid.uuid4().hex
         self._sending = threading.RLock()
-        self._wake, self._closing = threading.Event(), threading.Event()
+        self._wake = threading.Event()
+        self._closing = self._sender.closing = threading.Event()
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
         self._retry_at = -math.inf
@@ -129,7 +122,7 @@ class Feed:
         """
         trial = conn.begin_nested()
         try:
-            done = self._taken_along(conn, most=TOGETHER)
+            done = self._sender.take_along(conn, most=TOGETHER)
         except FAULTS as error:
             trial.rollback()
             log.warning("the vector index is behind: %s", error)
@@ -138,37 +131,6 @@ class Feed:
             trial.commit()
         if not done:
             self.wake()
-
-    def _taken_along(self, conn: Connection, *, most: int | None = None) -> bool:
-        """Send the next batch within the transaction of `conn`; whether nothing is left.
-
-        most: send all of them, if no more than so many changes wait; else none.
-        """
-        with self.backend.joined(conn):
-            at = self._still_held(self.place(conn))
-            done = most is not None and waiting(conn, at) > most
-            while not done:
-                batch = after(conn, at, self.backend.dimension)
-                self._send(batch)
-                at, done = batch.last, batch.empty or most is None
-            self.spot.keep(conn, at)
-            return not is_waited_for(conn, at)
-
-    def _still_held(self, at: int) -> int:
-        """The place of an index beside the claims; 0 in one that lost what it held."""
-        if not self.backend.ids(OWNER):
-            if at:
-                log.warning("the vector index %s lost what it held, and is fed again", self.name)
-            self.backend.clear()
-            self._owned.put_beside()
-            return 0
-        return at
-
-    def _bring_up_beside(self) -> None:
-        done = False
-        while not done:
-            with self._gate.write() as conn:
-                done = self._taken_along(conn)
 
     # In the thread
 
@@ -188,7 +150,7 @@ class Feed:
 
     def doubt(self) -> None:
         """Have it seen soon that the index still holds what it was given: its answer makes one wonder."""
-        if time.monotonic() - self._looked_at > LOOKS:
+        if time.monotonic() - self._looked_at > DOUBT:
             self._doubtful = True
             self.wake()
 
@@ -199,7 +161,7 @@ class Feed:
         """
         until = time.monotonic() + timeout
         goal = self.goal() if goal is None else goal
-        if self.backend.placement == "remote" and time.monotonic() - self._looked_at > LOOKS:
+        if self.backend.placement == "remote" and time.monotonic() - self._looked_at > DOUBT:
             self._doubtful = True
         self.wake()
         while self._doubtful or self.lag(goal).changes:
@@ -253,11 +215,11 @@ class Feed:
                 return False
             try:
                 if self.backend.placement == "database":
-                    self._bring_up_beside()
+                    self._sender.bring_up()
                     self.spot.release()
                 else:
-                    self._see_whose()
-                    self.spot.release(self._send_all())
+                    self._sender.see_whose()
+                    self.spot.release(self._sender.send_all())
             except Lost:
                 return False
             except FAULTS as error:
@@ -284,80 +246,6 @@ class Feed:
         if self._seen[1] - place > self.far:
             self.spot.skip(place, self._seen[1])
         return False
-
-    # To a service
-
-    def _see_whose(self) -> None:
-        """See that the index is this memory's; one that is new, or lost everything, is fed from the beginning."""
-        if not self._owned.is_marked() and self.spot.at > EMPTYING:
-            self._owned.check_nobodys()
-            self.spot.empty()
-
-    def _send_all(self) -> int | None:
-        """Send batch after batch up to the change that is the last one now: whoever writes all the time keeps no other
-        process from its turn. The place that was come to; None if it is written down, or is not shown.
-
-        The place is where questions begin to trust the index: it moves on to what can be read there.
-        """
-        with self._gate.read() as conn:
-            goal = last(conn)
-        look_at = time.monotonic() + LOOKS
-        while self.spot.at < goal:
-            with self._gate.read() as conn:
-                batch = after(conn, self.spot.sent, self.backend.dimension)
-            if self.spot.sent <= EMPTYING or batch.anew:
-                self._empty()
-                continue
-            self._send(batch)
-            self.spot.sent = batch.last
-            # A service that shows late, and takes batch after batch meanwhile, never shows the last of them.
-            wait = batch.last >= goal or time.monotonic() >= look_at
-            if self._is_shown() if wait else self.backend.settle(0):
-                if batch.last >= goal:
-                    return batch.last
-                self.spot.move(batch.last)
-                look_at = time.monotonic() + LOOKS
-            elif wait:
-                break
-        return None
-
-    def _empty(self) -> None:
-        """Empty the index, mark it and see that in it; from then on it is fed from the beginning."""
-        self.spot.empty()
-        self.backend.clear()
-        self._owned.put()
-        if not self._is_shown():
-            raise BackendError(f"the index {self.name} was emptied and does not show it yet")
-        with self._gate.read() as conn:
-            start = beginning(conn)
-        self.spot.move(start)
-
-    def _is_shown(self) -> bool:
-        """Wait until the index shows what was sent, as long as that may take; False if the memory is closed meanwhile."""
-        until = time.monotonic() + SHOWING
-        while not self.backend.settle(min(LOOKS, self.spot.lease / 4)):
-            self.spot.stay()
-            if self._closing.is_set():
-                return False
-            if time.monotonic() >= until:
-                log.warning("the vector index %s does not show yet what it took", self.name)
-                break
-        return True
-
-    def _send(self, batch: Batch) -> None:
-        if batch.anew:
-            self.backend.clear()
-            self._owned.put_beside()
-        for scope, ids in batch.gone.items():
-            self._stay()
-            self.backend.delete_ids(scope, ids)
-        for scope, there in batch.there.items():
-            self._stay()
-            self.backend.upsert_vectors(scope, list(there), np.stack(list(there.values())))
-
-    def _stay(self) -> None:
-        if self.backend.placement == "remote":
-            self.spot.stay()
 
     # By hand
 
@@ -387,7 +275,7 @@ class Feed:
                     self.spot.empty()
                     # Before anything is deleted: what is left after a fault is then this memory's.
                     self._owned.put()
-                    self._empty()
+                    self._sender.empty()
             self._seen = (0, 0)
             self._waits = True
 
@@ -403,10 +291,10 @@ class Feed:
         with self._sending:
             if self.backend.placement == "database":
                 with self._gate.write() as conn, self.backend.joined(conn):
-                    self._send(self._mending(conn, scope, ids))
+                    self._sender.send(self._mending(conn, scope, ids))
             elif self.backend.placement == "remote":
                 with self._alone():
-                    self._see_whose()
+                    self._sender.see_whose()
                     self._mend(scope, ids)
             else:
                 self._mend(scope, ids)
@@ -414,7 +302,7 @@ class Feed:
     def _mend(self, scope: str, ids: Collection[str]) -> None:
         with self._gate.read() as conn:
             batch = self._mending(conn, scope, ids)
-        self._send(batch)
+        self._sender.send(batch)
 
     def _mending(self, conn: Connection, scope: str, ids: Collection[str]) -> Batch:
         there = self.wanted(Reader(conn), scope, ids)

@@ -185,7 +185,7 @@ class Place:
 
     def release(self, to: int | None = None) -> None:
         """Let others send, after all went well. Raises Lost. to: where the place is moved to, as by `move`."""
-        moved = {} if to is None else {"n": to}
+        moved: dict[str, Any] = {} if to is None else {"n": to}
         self._write(until=None, **moved, **_WELL)
         self.since = self.at
 
