@@ -20,7 +20,7 @@ from recollectx.cli.app import app
 from recollectx.db.engine import Database
 from recollectx.embeddings import HashEmbedder
 from recollectx.errors import BackendError, InvalidSetting, NotFound
-from recollectx.storage.feeding import OWNER
+from recollectx.storage.ownership import OWNER
 from recollectx.storage.vector import ExactIndex, FAISSBackend
 from recollectx.upkeep.doctor import examine, repair
 from recollectx.upkeep.migrating import migrate
@@ -499,10 +499,12 @@ def test_reindex_goes_on_where_it_stopped(fed, held):
 
 
 class Full(Shelf):
-    """Takes no vectors."""
+    """Takes no vectors of claims."""
 
     def _upsert(self, scope, ids, vectors):
-        raise OSError("the shelf is full")
+        if scope != OWNER:
+            raise OSError("the shelf is full")
+        super()._upsert(scope, ids, vectors)
 
 
 def test_reindex_begins_anew_where_others_finished_the_last_one(fed, held):

@@ -14,7 +14,7 @@ from recollectx.embeddings import HashEmbedder
 from recollectx.errors import InvalidClaim, InvalidSetting
 from recollectx.storage import places
 from recollectx.storage.embedding import Embedding
-from recollectx.storage.feeding import OWNER
+from recollectx.storage.ownership import OWNER
 from recollectx.storage.vector import QdrantBackend
 
 WIDTH = 32

@@ -258,7 +258,7 @@ class TraceClaimRow(Base):
 
 
 class DeliveryRow(Base):
-    """How far an index outside has come: n is the last change it took.
+    """How far an index outside has come: n is the last change it took, below 0 while it is to be emptied.
 
     holder: who feeds it, until when. next_at: when it is tried again after `attempts` that failed with `error`.
     """

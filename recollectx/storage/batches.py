@@ -30,6 +30,7 @@ _NEXT = (
     .limit(bindparam("most"))
 )
 _WAITING = select(func.count()).select_from(ChangeRow).where(ChangeRow.n > bindparam("after"), _MOVES)
+_WAITING_UNTIL = _WAITING.where(ChangeRow.n <= bindparam("until"))
 _SINCE = (
     select(ChangeRow.claim)
     .where(
@@ -108,9 +109,16 @@ def wanted(reader: Reader, scope: str, ids: Collection[str], dimension: int) -> 
     return dict(as_now(reader, pks, dimension).there[scope])
 
 
-def waiting(conn: Connection, at: int) -> int:
-    """How many changes that matter to an index come after change `at`."""
-    return int(fetch(conn, _WAITING, {"after": at})[0][0])
+def beginning(conn: Connection) -> int:
+    """The change from which on an empty index is fed: the last that named a model, as no vector from before means anything."""
+    return int(fetch(conn, _MODEL, {"after": 0})[0].n or 0)
+
+
+def waiting(conn: Connection, at: int, until: int | None = None) -> int:
+    """How many changes that matter to an index come after change `at`, and not after change `until`."""
+    if until is None:
+        return int(fetch(conn, _WAITING, {"after": at})[0][0])
+    return int(fetch(conn, _WAITING_UNTIL, {"after": at, "until": until})[0][0])
 
 
 def is_waited_for(conn: Connection, at: int) -> bool:

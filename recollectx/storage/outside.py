@@ -32,7 +32,8 @@ ASKED = 1_000
 BY_WORDS = 300
 SAMPLE = 1_000
 READ = 20_000
-"""How many vectors are read from the database for one question at most, where the index gives too few."""
+"""How many vectors are read from the database for one question at most, where the index gives too few: first of what it names
+and what fits by words, then the newest of what it was not fed yet, then the newest of what a filter leaves."""
 log = logging.getLogger("recollectx")
 
 _VECTORS = (
@@ -86,7 +87,10 @@ class Outside:
             found = self._backend.search_vector(scope, vector, min(ASKED, self._backend.most or ASKED))
         except FAULTS as error:
             log.warning("what is near is looked up in the database alone: %s", error)
-            return Nearest((), since)
+            found = []
+        if not found:
+            # Only large scopes are asked for: it may have lost everything while nobody writes.
+            self._feed.doubt()
         return Nearest(tuple(each.id for each in found), since)
 
     def cosines(

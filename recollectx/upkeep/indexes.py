@@ -18,7 +18,8 @@ from recollectx.db.engine import Database
 from recollectx.db.tables import ChangeRow, ClaimRow
 from recollectx.embeddings.base import Embedder, Vectors
 from recollectx.errors import BackendError, DimensionError, InvalidSetting
-from recollectx.storage.feeding import OWNER, Feed
+from recollectx.storage.feeding import Feed
+from recollectx.storage.ownership import OWNER
 from recollectx.storage.reading import Reader, chunks
 from recollectx.storage.vector.base import VectorBackend
 from recollectx.storage.vector.named import EXACT, backend_from

@@ -9,20 +9,21 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import Connection, delete, func, insert, select
 
 from recollectx.db.engine import Database
 from recollectx.db.tables import ClaimRow, DeliveryRow, RevisionRow, VectorRow
 from recollectx.errors import BackendError, InvalidSetting
 from recollectx.storage.batches import last, waiting
-from recollectx.storage.feeding import OWNER, Feed
+from recollectx.storage.feeding import Feed
 from recollectx.storage.memory_store import MemoryStore
+from recollectx.storage.ownership import OWNER
 from recollectx.storage.vector.base import VectorBackend
 from recollectx.upkeep.findings import listed
 from recollectx.upkeep.indexes import SHOWING, all_gaps, claims_of
 
-PATIENCE = 20.0
-"""Seconds without a step after which an index counts as away."""
+PATIENCE = 60.0
+"""Seconds without a step after which an index counts as away: more than the lease of a process that was killed while it fed."""
 LOOK = 0.1
 UNDER_WAY = "reindex: "
 """What the name of an index in rx_deliveries begins with while it is fed anew; n is the last change when it was emptied."""
@@ -105,14 +106,15 @@ def _check(database: Database, feed: Feed, held: dict[str, int], showing: float)
 def wait_until_fed(
     feed: Feed, progress: Progress = lambda done, total: None, *, patience: float = PATIENCE
 ) -> None:
-    """Back when the index has and shows all that is written now.
+    """Back when the index has and shows all that is written now, whatever is written meanwhile.
 
     Raises BackendError if it took nothing for `patience` seconds.
     """
-    total = left = feed.lag().changes
+    goal = feed.goal()
+    total = left = feed.lag(goal).changes
     moved_at = time.monotonic()
-    while not feed.settle(0.0):
-        lag = feed.lag()
+    while not feed.settle(0.0, goal):
+        lag = feed.lag(goal)
         if lag.changes != left:
             total, left, moved_at = max(total, lag.changes), lag.changes, time.monotonic()
             progress(total - left, total)
@@ -146,12 +148,16 @@ def _is_under_way(database: Database, feed: Feed) -> bool:
 
 
 def _mark(database: Database, feed: Feed) -> None:
-    unmark(database, feed)
     with database.write() as conn:
+        _unmarked(conn, feed)
         conn.execute(insert(DeliveryRow).values(name=UNDER_WAY + feed.name, n=last(conn), attempts=0))
 
 
 def unmark(database: Database, feed: Feed) -> None:
     """Let no run count as stopped half-way any more."""
     with database.write() as conn:
-        conn.execute(delete(DeliveryRow).where(DeliveryRow.name == UNDER_WAY + feed.name))
+        _unmarked(conn, feed)
+
+
+def _unmarked(conn: Connection, feed: Feed) -> None:
+    conn.execute(delete(DeliveryRow).where(DeliveryRow.name == UNDER_WAY + feed.name))

@@ -60,6 +60,10 @@ class VectorBackend:
     """Whether it holds vectors that are all zeros, near everything by 0; else such a vector takes its id out of the
     index, and nothing is near it."""
 
+    answers_within: float = 30.0
+    """Seconds after which a request without an answer is given up. Of several processes that feed an index, another one takes
+    over from one that was killed only after longer than that."""
+
     _secret: str | None = None
     """A key that no error may show."""
 

@@ -49,6 +49,7 @@ class PgVectorBackend(VectorBackend):
 
     placement: Placement = "database"
     zeros = False
+    answers_within = 0.0  # what is sent ends with its transaction
     _failed: ClassVar[int] = 0
     """How often a call has failed: what connections know of the extension's types counts only for as long as none did."""
 

@@ -40,6 +40,8 @@ LIST = 100
 """Most ids of one page."""
 FETCH, FETCH_BYTES = 100, 6_000
 """Ids and characters of one fetch, which goes by URL: proxies take 8,000 characters."""
+ATTEMPT = 30.0
+"""Seconds for one attempt of a request: the client's own, named here as others wait for it."""
 NOT_FOUND = 404
 
 
@@ -59,6 +61,7 @@ class PineconeBackend(VectorBackend):
     placement: Placement = "remote"
     most = 10_000
     zeros = False
+    answers_within = ATTEMPT
 
     def __init__(  # noqa: PLR0917 - 0.2.7's order
         self,
@@ -87,7 +90,9 @@ class PineconeBackend(VectorBackend):
         self._secret = api_key or os.environ.get("PINECONE_API_KEY")
         self._prefix = f"{namespace}/" if namespace else ""
         pinecone: Any = require("pinecone", "pinecone")
-        self._connect: Callable[[], Any] = partial(pinecone.Pinecone, api_key=api_key or None)
+        self._connect: Callable[[], Any] = partial(
+            pinecone.Pinecone, api_key=api_key or None, timeout=ATTEMPT
+        )
         self._parents: list[Any] = []
         spec = pinecone.ServerlessSpec(cloud=cloud, region=region) if auto_create_index else None
         self._wanted = Wanted(index_name, dimension, metric, host, spec)

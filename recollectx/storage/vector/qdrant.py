@@ -87,7 +87,8 @@ class QdrantBackend(VectorBackend):
         self._where = place_of(url, secure=api_key is not None)
         # Without a server the client does the work itself, and only for one thread at a time.
         self._turn: AbstractContextManager[object] = nullcontext() if self._served else threading.RLock()
-        self._settings = {"api_key": api_key, "prefer_grpc": prefer_grpc, "timeout": timeout or TIMEOUT}
+        self.answers_within = timeout or TIMEOUT
+        self._settings = {"api_key": api_key, "prefer_grpc": prefer_grpc, "timeout": self.answers_within}
         self._parents: list[Any] = []
         with self._guard():
             self._client = self._opened()
