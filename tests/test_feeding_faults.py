@@ -7,7 +7,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
-import numpy as np
 import pytest
 from conftest import fact
 from forking import assert_ends_well

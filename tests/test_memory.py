@@ -667,3 +667,20 @@ def test_what_is_said_of_sources_names_its_transaction(memory):
         assert memory.get(claim).confidence == pytest.approx(before, abs=1e-9)
     taken = memory.retract("nobody")
     assert (taken, taken.tx) == ([], 0)
+
+
+def test_only_as_many_scopes_stay_in_memory_as_fit(path):
+    with Memory.open(path) as memory:
+        for name in "abcdef":
+            memory.store(fact(f"of {name}", scope=name))
+            memory.recall("of", scopes=(name,))
+        held = memory.storage.retriever._held
+        assert [scope for scope, _ in held] == list("abcdef")
+        one = held["f", None].nbytes
+    with Memory.open(path, cache_bytes=3 * one) as memory:
+        for name in "abcdefab":
+            assert [claim.object for claim in memory.recall("of", scopes=(name,)).claims] == [f"of {name}"]
+        assert [scope for scope, _ in memory.storage.retriever._held] == list("fab")
+        memory.recall("of", scopes=("f",))
+        memory.recall("of", scopes=("c",))
+        assert [scope for scope, _ in memory.storage.retriever._held] == list("bfc")

@@ -18,6 +18,7 @@ from sqlalchemy import bindparam, func, select
 
 from recollectx.claims import CURRENT, Claim, Status
 from recollectx.db.engine import Database
+from recollectx.db.statements import fetch
 from recollectx.db.tables import AssertionRow, ChangeRow, ClaimRow, EdgeRow, RevisionRow, TextRow, VectorRow
 from recollectx.doubt import Dispute, disputed
 from recollectx.edges import Relation
@@ -205,6 +206,7 @@ class _Held:
     With an index outside (`backend`), that one has the vectors; after a fault of it `fed` is False, and it is filled
     anew at the next question.  outside: there is one, of vectors or of texts, and `keys` says which claims its ids mean.
     most: of a scope with more claims no vectors are kept here, as an index outside is fed with them; it is `bare` then.
+    nbytes: of the index when it was last asked.
     """
 
     def __init__(self, backend: VectorBackend | None, *, outside: bool, most: int | None = None) -> None:
@@ -216,11 +218,12 @@ class _Held:
         self.keys: dict[str, int] = {}
         self.known = Known(self.index, self.keys)
         self.fed = False
+        self.nbytes = 0
         self.lock = Lock()
         self._backend = backend
 
     def catch_up(self, reader: Reader, scope: str) -> None:
-        last = reader.conn.execute(_LAST_CHANGE).scalar() or 0
+        last = fetch(reader.conn, _LAST_CHANGE, {})[0][0] or 0
         another = self.at is not None and last > self.at and self._another_model(reader)
         grown = self._most is not None and not self.bare and len(self.index) > 2 * self._most
         if another or grown or self.lock.torn or (self._backend is not None and not self.fed):
@@ -453,18 +456,21 @@ class Retriever:
             reader = Reader(conn, seq=seq)
             held.catch_up(reader, scope)
             yield held, reader
-        self._shrink(keep=key)
+            size = held.index.nbytes
+        if size != held.nbytes:
+            held.nbytes = size
+            self._shrink(keep=key)
 
     def _shrink(self, keep: tuple[str, int | None]) -> None:
         with self._lock:
             for key in [key for key in self._held if key[1] is not None][:-PASTS]:
                 del self._held[key]
-            total = sum(held.index.nbytes for held in self._held.values())
+            total = sum(held.nbytes for held in self._held.values())
             for key in list(self._held):
                 if total <= self._cache_bytes:
                     return
                 if key != keep:
-                    total -= self._held.pop(key).index.nbytes
+                    total -= self._held.pop(key).nbytes
 
     def clear(self) -> None:
         """Let every index go; they are built again when asked."""

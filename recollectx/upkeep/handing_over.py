@@ -14,8 +14,8 @@ from sqlalchemy import Connection, insert, select, update
 from recollectx.db.engine import Database
 from recollectx.db.tables import DeliveryRow, SettingRow
 from recollectx.errors import BackendError, InvalidSetting
-from recollectx.storage.feeding import MEMORY_ID, OWNER
 from recollectx.storage.memory_store import MemoryStore
+from recollectx.storage.ownership import MEMORY_ID, OWNER
 from recollectx.storage.reading import MODEL, Reader
 from recollectx.storage.rows import table_of
 from recollectx.storage.vector.base import VectorBackend

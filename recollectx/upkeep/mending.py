@@ -15,8 +15,9 @@ from recollectx.db.tables import ClaimRow, EdgeRow
 from recollectx.embeddings import token_embedder
 from recollectx.errors import InvalidSetting, RecollectxError
 from recollectx.propagation import LogOdds
-from recollectx.storage.feeding import OWNER, Feed
+from recollectx.storage.feeding import Feed
 from recollectx.storage.memory_store import MemoryStore
+from recollectx.storage.ownership import OWNER
 from recollectx.storage.reading import RULE, Reader, chunks
 from recollectx.storage.rows import table_of
 from recollectx.storage.token_rows import has_tokens
