@@ -672,7 +672,7 @@ def test_what_is_said_of_sources_names_its_transaction(memory):
 def test_only_as_many_scopes_stay_in_memory_as_fit(path):
     with Memory.open(path) as memory:
         for name in "abcdef":
-            memory.store(fact(f"of {name}", scope=name))
+            memory.in_scope(name).store(fact(f"of {name}", scope=name))
             memory.recall("of", scopes=(name,))
         held = memory.storage.retriever._held
         assert [scope for scope, _ in held] == list("abcdef")
