@@ -34,7 +34,7 @@ from recollectx.errors import (
     NotFound,
     StorageError,
 )
-from recollectx.storage.feeding import OWNER
+from recollectx.storage.ownership import OWNER
 from recollectx.upkeep.copying import added, digest_of, tables
 from recollectx.upkeep.doctor import examine
 from recollectx.upkeep.migrating import migrate
@@ -440,14 +440,14 @@ def test_an_index_stays_with_the_old_memory_until_the_new_one_asks_for_it(db, ta
     held = {}
     with Memory.open(db, vectors=Shelf(D, held), embedder=EMBEDDER) as memory:
         wait_until_fed(memory.storage.feed)
+    (old,) = (id for scope, id in held if scope == OWNER)
     migrate(db, target)
     assert "index owner" in examine(target, vectors=Shelf(D, held), embedder=EMBEDDER, showing=0).wrong
     assert examine(db, vectors=Shelf(D, held), embedder=EMBEDDER, showing=0).wrong == ()
     assert migrate(db, target, vectors=Shelf(D, held), embedder=EMBEDDER).only_fed
     assert examine(target, vectors=Shelf(D, held), embedder=EMBEDDER, showing=0).wrong == ()
     # Stopped in the middle, both marks are there.
-    with Memory.open(db, vectors=Shelf(D, held), embedder=EMBEDDER) as memory:
-        held[OWNER, memory.storage.feed._memory_id()] = np.eye(1, D, dtype=np.float32)[0]
+    held[OWNER, old] = np.eye(1, D, dtype=np.float32)[0]
     assert migrate(db, target, vectors=Shelf(D, held), embedder=EMBEDDER).only_fed
     assert examine(target, vectors=Shelf(D, held), embedder=EMBEDDER, showing=0).wrong == ()
 
