@@ -50,8 +50,8 @@ class Weights:
     session: share of the best score in its session.
     speaker, date: what it gains if the question names its source, or the time it began, in standard deviations.
     ended: share that a turn loses when nothing that was read from it holds any more at the time asked about.
-    doubted: share that is lost by a claim believed at 0, and by a turn all of whose claims are; in proportion less by
-    one believed more, and nothing from even odds on, or where confidence is weighed.
+    doubted: share that is lost by a claim that is hardly believed, and by a turn all of whose claims are; in proportion
+    less by one believed more, and nothing from even odds on, at 0 (which states nothing), or where confidence is weighed.
     tokens: weight of comparing the first hits word by word, where the memory has token vectors.
     confidence, importance: weight of the claim's own numbers beside relevance; 0 leaves order to relevance.
     recency_bias: exponent of the decay; 0 leaves time out.

@@ -160,10 +160,12 @@ class ScopeIndex(Columns):
         return faded
 
     def _trusted(self, rows: Rows, weights: Weights | None) -> Floats:
-        """What is left of a score for doubt, in [0, 1]; exactly 1 from even odds on."""
+        """What is left of a score for doubt, in [0, 1]; exactly 1 from even odds on, and where nothing is said of it."""
         if weights is None or not weights.doubted or weights.confidence:
             return np.ones(rows.size)
-        left: Floats = 1 - weights.doubted * np.maximum(1 - self.column["belief"][rows] / EVEN, 0)
+        belief = self.column["belief"][rows]
+        doubted = np.where(belief > 0, np.maximum(1 - belief / EVEN, 0), 0)
+        left: Floats = 1 - weights.doubted * doubted
         return left
 
     def _weighted(self, rows: Rows, weights: Weights) -> Floats:

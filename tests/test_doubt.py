@@ -4,7 +4,7 @@ import runpy
 from pathlib import Path
 
 import pytest
-from conftest import DAY, NOW, START, fact, home
+from conftest import DAY, NOW, START, event, fact, home
 
 from recollectx import Memory, Status
 from recollectx.calibration import FEWEST, judged
@@ -361,3 +361,14 @@ def test_a_rumour_that_is_outweighed_comes_later_with_its_turn_and_only_as_long_
 
 def confidence(memory: Memory, text: str) -> float:
     return next(claim.confidence for claim in memory.retrieve() if claim.text == text)
+
+
+def test_an_observation_does_not_suffer_from_a_conclusion_that_falls(memory):
+    seen = memory.store(event("the lamp in the hall was on")).claim_id
+    concluded = memory.derive(fact("at home", subject="Noor", predicate="is"), [seen]).claim_id
+    memory.add_contradiction(memory.store(fact("in Oslo", "Ivo", confidence=0.95)).claim_id, concluded)
+    for retire in (False, True):
+        if retire:
+            memory.forget(concluded)
+        (hit,) = (hit for hit in memory.recall("lamp in the hall") if hit.claim.id == seen)
+        assert (hit.parts.doubted, hit.parts.ended) == (None, None)

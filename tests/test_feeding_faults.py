@@ -13,9 +13,12 @@ from forking import assert_ends_well
 from shelf import Shelf
 
 from recollectx import Memory
+from recollectx.db.engine import Database
+from recollectx.db.migrate import upgrade
 from recollectx.embeddings import HashEmbedder
 from recollectx.errors import BackendError
 from recollectx.storage.ownership import OWNER
+from recollectx.storage.places import EMPTYING, Gate, Lost, Place
 from recollectx.storage.vector import QdrantBackend
 from recollectx.upkeep import reindexing
 from recollectx.upkeep.indexes import all_gaps
@@ -344,3 +347,17 @@ def test_an_index_that_lost_everything_is_noticed_while_nobody_writes(path):
         until(asked)
         assert memory.settle(10)
         assert_agreement(memory)
+
+
+def test_a_place_that_is_lowered_from_the_beginning_asks_for_no_emptying(path):
+    with closing(Database.open(path)) as database:
+        upgrade(database)
+        late, quick = (Place(Gate(database), "an index", holder, lease=0) for holder in ("late", "quick"))
+        assert late.take()
+        assert quick.take()
+        with pytest.raises(Lost):
+            late.move(5)
+        with database.read() as conn:
+            assert EMPTYING < quick.of(conn) < 0
+        quick.move(7)  # where it left the place, it is not: it goes back
+        assert EMPTYING < quick.at < 0

@@ -11,6 +11,7 @@ from sqlalchemy.pool import StaticPool
 from recollectx import MemoryStore
 from recollectx.changes import Assert, Configure, Erase, Undo
 from recollectx.claims import assertion_of
+from recollectx.db.database import SessionLocal, reset_engine
 from recollectx.errors import InvalidClaim, StorageError
 
 ELSEWHERE = (
@@ -116,3 +117,20 @@ def test_it_is_asked_for_after_what_takes_rows_away_or_settings_back(store, chan
     seen = statements(store)
     assert put(store, "three") == last + 3
     assert asks(seen)
+
+
+def test_a_connection_that_others_have_is_asked_every_time(file):
+    with closing(MemoryStore(file)) as larger:
+        for number in range(5):
+            put(larger, f"claim {number}")
+    session = SessionLocal(":memory:")
+    with closing(MemoryStore(session)) as shared:
+        put(shared, "before")
+        session.rollback()
+        with closing(sqlite3.connect(file)) as other:
+            other.backup(session.connection().connection.dbapi_connection)
+        session.rollback()
+        assert put(shared, "after") > 5
+        with shared.reader() as reader:
+            assert len(reader.in_scope("global")) == 6
+    reset_engine()

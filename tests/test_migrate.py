@@ -34,9 +34,11 @@ from recollectx.errors import (
     NotFound,
     StorageError,
 )
+from recollectx.storage.memory_store import MemoryStore
 from recollectx.storage.ownership import OWNER
 from recollectx.upkeep.copying import added, digest_of, tables
 from recollectx.upkeep.doctor import examine
+from recollectx.upkeep.handing_over import feed_there
 from recollectx.upkeep.migrating import migrate
 from recollectx.upkeep.refusing import refuse_nul
 from recollectx.upkeep.reindexing import wait_until_fed
@@ -449,6 +451,24 @@ def test_an_index_stays_with_the_old_memory_until_the_new_one_asks_for_it(db, ta
     # Stopped in the middle, both marks are there.
     held[OWNER, old] = np.eye(1, D, dtype=np.float32)[0]
     assert migrate(db, target, vectors=Shelf(D, held), embedder=EMBEDDER).only_fed
+    assert examine(target, vectors=Shelf(D, held), embedder=EMBEDDER, showing=0).wrong == ()
+
+
+def test_an_index_that_was_fed_more_than_was_moved_is_fed_anew(db, target):
+    held = {}
+    with Memory.open(db, vectors=Shelf(D, held), embedder=EMBEDDER) as memory:
+        wait_until_fed(memory.storage.feed)
+        migrate(db, target)
+        memory.store_many([fact(f"late {number}") for number in range(9)])
+        assert memory.settle(10)
+    with (
+        closing(MemoryStore(target, Shelf(D, held), embedder=EMBEDDER)) as store,
+        closing(Database.open(db)) as source,
+    ):
+        feed_there(source, store, lambda done, total: None, 10)
+    with Memory.open(target, vectors=Shelf(D, held), embedder=EMBEDDER) as memory:
+        memory.store_many([fact(f"new {number}") for number in range(9)])
+        assert memory.settle(10)
     assert examine(target, vectors=Shelf(D, held), embedder=EMBEDDER, showing=0).wrong == ()
 
 

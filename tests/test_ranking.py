@@ -452,6 +452,8 @@ def test_what_is_more_likely_false_than_true_comes_after_others_and_so_does_the_
     assert list(hits) == [3, 2, 1, 4]
     plain = {hit.claim: hit.score for hit in made.search(Query("tea", weights=Weights(doubted=0)), NOW)}
     assert list(plain) == [2, 1, 3, 4]
+    unsaid = index(row(1, "tea tea", confidence=0.0), row(2, "tea and milk and more"))
+    assert {hit.parts.doubted for hit in unsaid.search(Query("tea"), NOW)} == {None}
     weighed = made.search(Query("tea", weights=Weights(confidence=1)), NOW)
     assert {hit.parts.doubted for hit in weighed} == {None}
     assert {claim: hit.score for claim, hit in hits.items()} == pytest.approx(

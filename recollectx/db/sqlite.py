@@ -21,6 +21,8 @@ from recollectx.db.urls import MEMORY
 from recollectx.errors import DatabaseBusy, InvalidSetting, RecollectxError, StorageError
 from recollectx.forks import WHOLE
 
+OURS = "recollectx: nobody else has this connection"
+
 
 class SQLite(Database):
     """A SQLite database."""
@@ -97,8 +99,9 @@ class SQLite(Database):
         event.listen(engine, "connect", self._configure)
         return engine
 
-    def _configure(self, dbapi: Any, _record: object) -> None:
+    def _configure(self, dbapi: Any, record: Any) -> None:
         dbapi.isolation_level = None
+        record.info[OURS] = not self.in_memory
         run = dbapi.execute
         run(f"PRAGMA busy_timeout={int(self.busy_seconds * 1000)}")
         if not self.in_memory:

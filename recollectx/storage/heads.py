@@ -2,7 +2,8 @@
 
 To ask for it takes about a tenth of what else it takes to store a claim, so what a transaction leaves is kept beside
 its connection. It still holds if nobody wrote since: SQLite numbers what other connections commit, and counts the rows
-that this one changed, whether they were kept or not. A server that tells neither is asked every time.
+that this one changed, whether they were kept or not. A server that tells neither is asked every time, and so is a
+connection that others have too: what `sqlite3.Connection.backup` writes into one is not counted.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple, cast
 
 from sqlalchemy import Connection, func, select
 
+from recollectx.db.sqlite import OURS
 from recollectx.db.statements import fetch
 from recollectx.db.tables import (
     AssertionRow,
@@ -96,7 +98,7 @@ def nothing() -> None:
 
 def _version(conn: Connection) -> int | None:
     """A number that commits of other connections change."""
-    if conn.dialect.name != "sqlite":
+    if not conn.info.get(OURS):
         return None
     raw: Any = conn.connection.dbapi_connection
     return int(raw.execute("PRAGMA data_version").fetchone()[0])

@@ -29,12 +29,13 @@ LEASE = 10.0
 """Seconds for which a process that sends keeps others from it, at least; after a kill the index waits as long. More where a
 request may take longer: see lease_of."""
 MARGIN = 1.5
-NO_LEASE = 60.0
+NO_LEASE = 600.0
 """A lease that has more seconds left than this, and than one taken now, was taken before the clock was set back."""
 FIRST_PAUSE, LONGEST = 0.25, 60.0
-EMPTYING = -1
+EMPTYING = -(2**40)
 """The place of an index, as all below, that is to be emptied before anything is sent; until that is done its owner may empty
-it, whatever it holds, as a fault may have left vectors in it without the mark that tells whose they are."""
+it, whatever it holds, as a fault may have left vectors in it without the mark that tells whose they are. Places that were
+lowered from 0 lie between, and say nothing of that."""
 _WELL: dict[str, Any] = {"attempts": 0, "next_at": None, "error": None}
 
 _PLACE = select(
@@ -129,7 +130,7 @@ class Place:
         self._renew_at = -math.inf
 
     def of(self, conn: Connection) -> int:
-        """The last change that the index took and shows, 0 before the first, EMPTYING or less before that."""
+        """The last change that the index took and shows, 0 or less before the first."""
         row = self._row(conn)
         return 0 if row is None else int(row.n)
 

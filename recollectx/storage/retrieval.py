@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import bindparam, func, select
 
-from recollectx.claims import CURRENT, Claim, Status
+from recollectx.claims import CURRENT, Basis, Claim, Status
 from recollectx.db.engine import Database
 from recollectx.db.statements import fetch
 from recollectx.db.tables import AssertionRow, ChangeRow, ClaimRow, EdgeRow, RevisionRow, TextRow, VectorRow
@@ -102,6 +102,8 @@ _READINGS = (
         EdgeRow.src.in_(bindparam("keys", expanding=True)),
         EdgeRow.relation == Relation.DERIVES,
         RevisionRow.tx_to.is_(None),
+        # A conclusion stands and falls with what it was drawn from, not the other way round.
+        RevisionRow.basis != Basis.DERIVED,
     )
 )
 _READ_FROM = select(EdgeRow.src).where(

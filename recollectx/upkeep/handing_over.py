@@ -14,8 +14,10 @@ from sqlalchemy import Connection, insert, select, update
 from recollectx.db.engine import Database
 from recollectx.db.tables import DeliveryRow, SettingRow
 from recollectx.errors import BackendError, InvalidSetting
+from recollectx.storage.batches import last
 from recollectx.storage.memory_store import MemoryStore
 from recollectx.storage.ownership import MEMORY_ID, OWNER
+from recollectx.storage.places import EMPTYING
 from recollectx.storage.reading import MODEL, Reader
 from recollectx.storage.rows import table_of
 from recollectx.storage.vector.base import VectorBackend
@@ -58,8 +60,8 @@ def feed_there(source: Database, store: MemoryStore, progress: Progress, patienc
         return None
     try:
         if feed.backend.placement == "remote":
-            _keep_place(source, store.database, feed.name)
             _take_mark(source, store.database, feed.backend, patience)
+            _keep_place(source, store.database, feed.name)
         wait_until_fed(feed, progress, patience=patience)
     except BackendError as error:
         raise BackendError(f"everything was moved, but {error}; the same once more feeds it") from error
@@ -67,13 +69,15 @@ def feed_there(source: Database, store: MemoryStore, progress: Progress, patienc
 
 
 def _keep_place(source: Database, target: Database, index: str) -> None:
-    """Let an index go on in the target where it was in the source, unless it has come to somewhere there."""
+    """Let an index go on in the target where it was in the source, unless it has come to somewhere there; from the
+    beginning, if it was fed meanwhile what the target does not hold."""
     of_index = select(DeliveryRow.n).where(DeliveryRow.name == index)
     with source.read() as conn:
         row = conn.execute(of_index).first()
     with target.write() as conn:
         if row is not None and conn.execute(of_index).first() is None:
-            conn.execute(insert(DeliveryRow).values(name=index, n=row.n, attempts=0))
+            n = row.n if row.n <= last(conn) else EMPTYING
+            conn.execute(insert(DeliveryRow).values(name=index, n=n, attempts=0))
 
 
 def _take_mark(source: Database, target: Database, backend: VectorBackend, patience: float) -> None:

@@ -18,12 +18,13 @@ from recollectx.storage.batches import last, waiting
 from recollectx.storage.feeding import Feed
 from recollectx.storage.memory_store import MemoryStore
 from recollectx.storage.ownership import OWNER
+from recollectx.storage.places import MARGIN
 from recollectx.storage.vector.base import VectorBackend
 from recollectx.upkeep.findings import listed
 from recollectx.upkeep.indexes import SHOWING, all_gaps, claims_of
 
 PATIENCE = 60.0
-"""Seconds without a step after which an index counts as away: more than the lease of a process that was killed while it fed."""
+"""Seconds without a step after which an index counts as away, at least."""
 LOOK = 0.1
 UNDER_WAY = "reindex: "
 """What the name of an index in rx_deliveries begins with while it is fed anew; n is the last change when it was emptied."""
@@ -108,9 +109,10 @@ def wait_until_fed(
 ) -> None:
     """Back when the index has and shows all that is written now, whatever is written meanwhile.
 
-    Raises BackendError if it took nothing for `patience` seconds.
+    Raises BackendError if it took nothing for `patience` seconds, or for longer than the lease of a process that was
+    killed while it fed.
     """
-    goal = feed.goal()
+    goal, patience = feed.goal(), max(patience, MARGIN * feed.spot.lease)
     total = left = feed.lag(goal).changes
     moved_at = time.monotonic()
     while not feed.settle(0.0, goal):
