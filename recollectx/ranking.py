@@ -204,7 +204,7 @@ class ScopeIndex(Columns):
                 columns["cosine"] = [value if embedded else None for value, embedded in near]
             if found.idf:
                 columns["keyword"] = found.keyword[rows].tolist()
-                columns["share"] = shares(self, rows, found.idf).tolist()
+                columns["share"] = shares(found, rows).tolist()
             gains = {
                 "neighbours": found.lent,
                 "session": found.session,

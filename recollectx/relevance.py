@@ -21,7 +21,7 @@ words alone, the sum of both neighbours or z over the matching rows made no diff
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -64,8 +64,8 @@ class Relevance:
     keyword: BM25.  near: the cosines and which rows have one; None when the vectors have no say.
     lent, session, speaker, date: what the turns beside a row, its session, its source and its time add; None where
     nothing of the kind can.
-    whole: the sum.  score: the same in [0, 1].  idf: of each word of the question.  since: when
-    the first period that the question names begins.
+    whole: the sum.  score: the same in [0, 1].  idf: of each word of the question.  holding: the rows that hold it.
+    since: when the first period that the question names begins.
     """
 
     rows: Rows
@@ -78,13 +78,14 @@ class Relevance:
     whole: Floats
     score: Floats
     idf: dict[str, float]
+    holding: dict[str, Rows]
     since: float | None
 
 
 def relevance(columns: Columns, text: str, weights: Weights, near: Meaning | None) -> Relevance:
     """The relevance of every row. near: None where words alone decide."""
     words = query_tokens(text)
-    keyword, idf = _keyword(columns, words if weights.keyword else [])
+    keyword, idf, holding = _keyword(columns, words if weights.keyword else [])
     share, alive = keyword / (sum(idf.values()) or 1.0), columns.column["alive"][: columns.used]
     if near is None:
         own, unit, rows = share.copy(), spread_of(share[alive]), np.flatnonzero(keyword)
@@ -110,9 +111,8 @@ def relevance(columns: Columns, text: str, weights: Weights, near: Meaning | Non
         if part is not None:
             whole, share_lent = whole + part, share_lent + most
     score = whole / (reach * share_lent) if near is None else scored(whole)
-    return Relevance(
-        rows, keyword, near, lent, session, speaker, date, whole, score, idf, min(spans)[0] if spans else None
-    )
+    since = min(spans)[0] if spans else None
+    return Relevance(rows, keyword, near, lent, session, speaker, date, whole, score, idf, holding, since)
 
 
 def scored(whole: Floats) -> Floats:
@@ -131,18 +131,20 @@ def _idf(count: int, holding: int) -> float:
     return math.log(1 + (count - holding + 0.5) / (holding + 0.5))
 
 
-def _keyword(columns: Columns, words: Sequence[str]) -> tuple[Floats, dict[str, float]]:
-    """BM25 of every row, and the IDF of each word."""
+def _keyword(columns: Columns, words: Sequence[str]) -> tuple[Floats, dict[str, float], dict[str, Rows]]:
+    """BM25 of every row, and of each word the IDF and the rows that hold it."""
     count, length = len(columns), columns.column["length"]
     average = max(columns.total_length, 1) / max(count, 1)
     keyword = np.zeros(columns.used)
     idf: dict[str, float] = {}
+    holding: dict[str, Rows] = {}
     for word in words:
         rows, counts = columns.posting(word)
+        holding[word] = rows
         idf[word] = _idf(count, rows.size)
         norm = K1 * (1 - B + B / average * length[rows])
         keyword[rows] += idf[word] * counts / (counts + norm)
-    return keyword, idf
+    return keyword, idf, holding
 
 
 def _speaker(columns: Columns, text: str, weight: float) -> Floats | None:
@@ -220,15 +222,15 @@ def _session(columns: Columns, rows: Rows, own: Floats, weight: float) -> Floats
     return session
 
 
-def shares(columns: Columns, rows: Rows, idf: Mapping[str, float]) -> Floats:
+def shares(found: Relevance, rows: Rows) -> Floats:
     """For each of `rows`, how much of the question's IDF its words make up, in [0, 1]."""
     matched = np.zeros(rows.size)
-    for word, weight in idf.items():
-        posting = columns.posting(word)[0]
+    for word, weight in found.idf.items():
+        posting = found.holding[word]
         if posting.size:
             at = np.minimum(np.searchsorted(posting, rows), posting.size - 1)
             matched[posting[at] == rows] += weight
-    share: Floats = matched / sum(idf.values())
+    share: Floats = matched / sum(found.idf.values())
     return share
 
 
