@@ -268,6 +268,19 @@ class WriteResult:
     tokens: int = field(default=0, compare=False)
     completion_tokens: int = field(default=0, compare=False)
 
+    def written_by(self, tx: int) -> "WriteResult":
+        """The same under a transaction."""
+        return WriteResult(
+            self.action,
+            self.claim_id,
+            self.changes,
+            self.reason,
+            tx,
+            self.calls,
+            self.tokens,
+            self.completion_tokens,
+        )
+
 
 class Retracted(list[str]):
     """Ids of the claims that a source took back. tx: the transaction, as `Memory.undo` takes it; 0 if there were none."""

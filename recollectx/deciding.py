@@ -160,7 +160,7 @@ def changes_for(
         made = _join(decision, claim, known[str(decision.target)], span)
     else:
         made = [Assert(claim, assertion_of(claim, span))]
-    return made + _related(decision, claim, known, now)
+    return made + _related(decision, claim, known, now) if decision.relations else made
 
 
 def _related(

@@ -8,8 +8,6 @@ thread is in a step that must be whole.
 
 import os
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from weakref import WeakSet
 
 QUIET = 5.0
@@ -45,29 +43,29 @@ class Lock:
 
 
 class Steps:
-    """What a fork waits for; steps may be nested."""
+    """What a fork waits for. `with` it, nested or not: no other thread forks within a step, and while one does no step
+    is begun."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._under_way: dict[int, int] = {}
         self._forking = 0
 
-    @contextmanager
-    def step(self) -> Iterator[None]:
-        """Around a step: no other thread forks within it, and while one does it is not begun."""
+    def __enter__(self) -> None:
         me = threading.get_ident()
         with self._changed:
             # A thread that is within a step already must come to its end.
             while self._forking and me not in self._under_way:
                 self._changed.wait()
             self._under_way[me] = self._under_way.get(me, 0) + 1
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._under_way[me] -= 1
-                if not self._under_way[me]:
-                    del self._under_way[me]
+
+    def __exit__(self, *_: object) -> None:
+        me = threading.get_ident()
+        with self._changed:
+            self._under_way[me] -= 1
+            if not self._under_way[me]:
+                del self._under_way[me]
+                if self._forking:
                     self._changed.notify_all()
 
     def wait(self) -> None:

@@ -188,7 +188,7 @@ class Intake:
             wanted = _once(wanted, reworded)
         vectors, fault = self._storage.vectors_for(wanted)
         seq = self._storage.apply(plan, cause=cause, vectors=vectors).seq
-        results[:] = [each if each.action == Action.REJECT else replace(each, tx=seq) for each in results]
+        results[:] = [each if each.action == Action.REJECT else each.written_by(seq) for each in results]
         if fault:
             # Told where a new wording waits for its vector.
             results[:] = [
@@ -240,15 +240,18 @@ class Intake:
         decision = undisputed(reader, decision if around is None else around.amend(decision))
         if known is not None:
             claim = replace(claim, id=_id_for(reader, known, decision))
-        yield from come_back(reader, decision, claim, candidates)
+        if candidates:
+            yield from come_back(reader, decision, claim, candidates)
         joining = None if around is None else around.joining
         if joining is not None and decision.action in (Action.UPDATE, Action.NONE):
             changes = list(joining(reader, str(decision.target)))
         else:
             changes = changes_for(decision, claim, candidates, now=self._storage.clock(), span=span)
-            changes += reopened(reader, claim, decision, candidates)
+            if candidates:
+                changes += reopened(reader, claim, decision, candidates)
         yield from changes
-        yield from self.retelling.after(reader, decision, claim, candidates)
+        if candidates:
+            yield from self.retelling.after(reader, decision, claim, candidates)
         target = decision.target if decision.action in (Action.UPDATE, Action.NONE) else claim.id
         made = tuple(changes)
         results.append(

@@ -22,6 +22,7 @@ from recollectx.forks import Lock
 
 BUSY_SECONDS = 30.0
 IDLE = 4
+_STEP: AbstractContextManager[Any] = nullcontext()
 
 
 _kinds: dict[str, type["Database"]] = {}
@@ -62,6 +63,7 @@ class Database:
         self._writing = threading.RLock()
         self._openings = 1
         self._pid = os.getpid()
+        self._guard = _Guard(self)
         self._now: Connection | None = None
         self._kept: Connection | None = None
         self._idle: list[Connection] = []
@@ -95,9 +97,11 @@ class Database:
         """Whether what was opened is still what the URL means."""
         return True
 
-    def _step(self) -> AbstractContextManager[None]:
-        """Around every use, for what the driver could not make good in a process that is forked off within it."""
-        return nullcontext()
+    def _step(self) -> AbstractContextManager[Any]:
+        """Around every use, for what the driver could not make good in a process that is forked off within it.
+
+        The same each time, and it may be nested."""
+        return _STEP
 
     # Shared steps
 
@@ -122,7 +126,7 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A connection that sees one moment of the database."""
-        with self._guard():
+        with self._guard:
             if self._now is not None and self.in_memory:
                 # Asked from within a write of the same thread: its one connection is busy with it.
                 yield self._now
@@ -142,7 +146,7 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """A connection inside the write lock; commits at the end, rolls back on any error."""
-        with self._guard(), self._writing:
+        with self._guard, self._writing:
             conn = self._begun(writing=True)
             before, self._now = self._now, conn
             try:
@@ -204,18 +208,6 @@ class Database:
         if conn.in_transaction():
             conn.rollback()
 
-    @contextmanager
-    def _guard(self) -> Iterator[None]:
-        if self._pid != os.getpid():
-            self._forked()
-        try:
-            with self._writing if self.in_memory else self._step():
-                yield
-        except DBAPIError as error:
-            raise self._told(error) from error
-        except NoneFree as error:
-            raise DatabaseBusy(f"all connections to {self.place} are in use; try again: {error}") from error
-
     def _forked(self) -> None:
         """Begin anew in a process that was forked off: the connections are the parent's."""
         if self.in_memory:
@@ -227,3 +219,28 @@ class Database:
         self._idle = []
         self._writing = threading.RLock()
         self._pid = os.getpid()
+
+
+class _Guard:
+    """Around every use of a database, nested or not: within a step, and what the driver raises told as ours."""
+
+    __slots__ = ("_database",)
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def __enter__(self) -> None:
+        database = self._database
+        if database._pid != os.getpid():
+            database._forked()
+        database._step().__enter__()
+
+    def __exit__(self, kind: Any, error: BaseException | None, *_: object) -> None:
+        database = self._database
+        database._step().__exit__(None, None, None)
+        if isinstance(error, DBAPIError):
+            raise database._told(error) from error
+        if isinstance(error, NoneFree):
+            raise DatabaseBusy(
+                f"all connections to {database.place} are in use; try again: {error}"
+            ) from error

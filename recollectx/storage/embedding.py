@@ -89,7 +89,7 @@ class Embedding:
             if self.key is None:
                 self.check()
             texts = self._texts(claims)
-            return dict(zip((claim.id for claim in claims), self.embedder.embed(texts), strict=True)), ""
+            return dict(zip([claim.id for claim in claims], self.embedder.embed(texts), strict=True)), ""
         except FAULTS as error:
             self._waiting = True
             log.warning("not embedded yet, will be at the next use: %s", error)

@@ -10,9 +10,21 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import chain
+from operator import attrgetter
 from typing import Any, Protocol, TypeVar
 
-from sqlalchemy import BindParameter, Connection, and_, bindparam, exists, func, or_, select
+from sqlalchemy import (
+    BindParameter,
+    Connection,
+    and_,
+    bindparam,
+    exists,
+    func,
+    literal_column,
+    or_,
+    select,
+    union_all,
+)
 from sqlalchemy.orm import aliased
 from sqlalchemy.sql import Executable
 
@@ -118,12 +130,15 @@ def chunks(items: Collection[Any], size: int = CHUNK) -> Iterator[list[Any]]:
 _KEYS: BindParameter[Any] = bindparam("keys", expanding=True)
 _IDENTITY = select(ClaimRow.pk, ClaimRow.id, ClaimRow.scope, ClaimRow.erased)
 _LIVE: Any = exists().where(RevisionRow.claim == ClaimRow.pk, RevisionRow.tx_to.is_(None))
-_BY_ID = _IDENTITY.add_columns(_LIVE.label("live")).where(ClaimRow.id == bindparam("id"))
-_BY_ALIAS = (
-    _IDENTITY.add_columns(_LIVE.label("live"))
+_BY_NAME = union_all(
+    _IDENTITY.add_columns(_LIVE.label("live"), literal_column("0").label("aliased")).where(
+        ClaimRow.id == bindparam("id")
+    ),
+    _IDENTITY.add_columns(_LIVE.label("live"), literal_column("1").label("aliased"))
     .join(AliasRow, AliasRow.claim == ClaimRow.pk)
-    .where(AliasRow.id == bindparam("id"), AliasRow.tx_to.is_(None))
+    .where(AliasRow.id == bindparam("id"), AliasRow.tx_to.is_(None)),
 )
+_is_aliased = attrgetter("aliased")
 _KNOWN_IDS = select(ClaimRow.id).where(ClaimRow.id.in_(_KEYS))
 _BY_KEYS = _IDENTITY.where(ClaimRow.pk.in_(_KEYS))
 _CLAIMS = (
@@ -370,13 +385,12 @@ class Reader:
         return self._named[claim_id]
 
     def _named_by(self, claim_id: str, *, undone: bool) -> Identity | None:
-        for statement in (_BY_ID, _BY_ALIAS):
-            rows = self._rows(statement, id=claim_id)
-            if not rows and statement is _BY_ID:
-                self.absent.add(claim_id)
-            for row in rows:
-                if undone or row.live or row.erased is not None:
-                    return Identity(row.pk, row.id, row.scope, row.erased is not None)
+        rows = sorted(self._rows(_BY_NAME, id=claim_id), key=_is_aliased)
+        if not rows or rows[0].aliased:
+            self.absent.add(claim_id)
+        for row in rows:
+            if undone or row.live or row.erased is not None:
+                return Identity(row.pk, row.id, row.scope, row.erased is not None)
         return None
 
     def forget_names(self, ids: Iterable[str] | None = None) -> None:
@@ -490,6 +504,8 @@ class Reader:
 
     def as_candidates(self, scope: str, pks: Collection[int]) -> list[Candidate]:
         """Those of these claims that are in `scope`, as candidates."""
+        if not pks:
+            return []
         rows, voices = self._stored(pks)
         claims = self._as_claims(rows, voices)
         self._named |= {claim.id: Identity(pk, claim.id, claim.scope, False) for pk, claim in claims.items()}

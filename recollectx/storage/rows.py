@@ -26,7 +26,7 @@ from recollectx.db.tables import (
     VectorRow,
 )
 from recollectx.instants import to_micros
-from recollectx.storage.heads import head_of, keeper, nothing
+from recollectx.storage.heads import Head, head_of, keeper, nothing
 from recollectx.storage.reading import Reader
 
 _PARENTS_FIRST: tuple[type, ...] = (
@@ -86,7 +86,9 @@ class Rows:
         """What keeps the head that the transaction leaves, unless the next one had better ask; for when it is committed."""
         if not self._only_added:
             return nothing
-        return keeper(self.conn, self.head._replace(seq=self.seq, at=self.at, next=self._next))
+        head = self.head
+        left = Head(head.rule, head.model, head.model_since, self.seq, self.at, self._next, head.version)
+        return keeper(self.conn, left)
 
     def flush(self) -> None:
         """Write the rows that wait, parents first."""
