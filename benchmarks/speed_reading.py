@@ -140,6 +140,8 @@ def process_lines(folder: Path, sizes: Sequence[int], *, rounds: int) -> Iterato
     grown = {size: _probe("stream", paths[size])["grown"] for size in sizes[-2:]}
     for size in sizes[-2:]:
         yield Line("memory grown while streaming every claim", size, "MB", grown[size])
+    if len(grown) < 2:
+        return
     small, large = (max(1.0, grown[size]) for size in sizes[-2:])
     yield Line("the same, larger beside smaller", largest, "MB", large, small, f"{sizes[-2]:,}", most=1.2)
 

@@ -22,6 +22,8 @@ from recollectx.claims import assertion_of
 
 WARM = 2_000
 WARM_CALLS = 30
+ROUND = 60
+"""Stores after which the write-ahead log has come round once: to lengthen it takes the kernel a fifth of a store."""
 
 
 def lines(folder: Path, *, calls: int, batches: int) -> Iterator[Line]:
@@ -142,7 +144,7 @@ def store_lines(folder: Path, size: int, *, calls: int) -> Iterator[Line]:
     path = world.built(folder / f"store-{size}.db", facts[:size], vectors[:size])
     embedder = world.Given(dict(zip(texts + questions, vectors, strict=True)))
     with Memory.open(_copy(path, "ours"), scope="world", embedder=embedder) as memory:
-        for warm in range(20):
+        for warm in range(ROUND):
             memory.store(_home(-warm - 1, "somewhere"))
         new = timed([_store(memory, each) for each in facts[size:]])
         yield _cpu("store, something new, cpu", size, new)

@@ -231,7 +231,7 @@ class Memory:
 
     def store(self, claim: Claim) -> WriteResult:
         """Store one claim: policy, then decider, then one transaction."""
-        return self.store_many([claim])[0]
+        return self._intake().store([self._place(claim)])[0]
 
     def store_many(
         self,
