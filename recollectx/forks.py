@@ -47,13 +47,14 @@ class Steps:
     is begun."""
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
+        self._whole = threading.Lock()
+        self._changed = threading.Condition(self._whole)
         self._under_way: dict[int, int] = {}
         self._forking = 0
 
     def __enter__(self) -> None:
         me = threading.get_ident()
-        with self._changed:
+        with self._whole:
             # A thread that is within a step already must come to its end.
             while self._forking and me not in self._under_way:
                 self._changed.wait()
@@ -61,7 +62,7 @@ class Steps:
 
     def __exit__(self, *_: object) -> None:
         me = threading.get_ident()
-        with self._changed:
+        with self._whole:
             self._under_way[me] -= 1
             if not self._under_way[me]:
                 del self._under_way[me]
@@ -84,7 +85,8 @@ class Steps:
     def forked(self) -> None:
         """After the fork, in the child: only its own thread is in a step."""
         me = threading.get_ident()
-        self._changed, self._forking = threading.Condition(), 0
+        self._whole, self._forking = threading.Lock(), 0
+        self._changed = threading.Condition(self._whole)
         self._under_way = {me: self._under_way[me]} if me in self._under_way else {}
 
 

@@ -237,7 +237,9 @@ class Intake:
             candidates = _and_shown(reader, claim, candidates, advice)
         decider: Decider = self._decider if advice is None else advice
         decision = checked(decider(claim, candidates, reader.trust(claim.source, claim.scope)))
-        decision = undisputed(reader, decision if around is None else around.amend(decision))
+        decision = decision if around is None else around.amend(decision)
+        if candidates:
+            decision = undisputed(reader, decision)
         if known is not None:
             claim = replace(claim, id=_id_for(reader, known, decision))
         if candidates:

@@ -224,20 +224,21 @@ class Database:
 class _Guard:
     """Around every use of a database, nested or not: within a step, and what the driver raises told as ours."""
 
-    __slots__ = ("_database",)
+    __slots__ = ("_database", "_step")
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._step = database._step()
 
     def __enter__(self) -> None:
         database = self._database
         if database._pid != os.getpid():
             database._forked()
-        database._step().__enter__()
+        self._step.__enter__()
 
     def __exit__(self, kind: Any, error: BaseException | None, *_: object) -> None:
         database = self._database
-        database._step().__exit__(None, None, None)
+        self._step.__exit__(None, None, None)
         if isinstance(error, DBAPIError):
             raise database._told(error) from error
         if isinstance(error, NoneFree):

@@ -51,7 +51,8 @@ def _insert_sql(table: Table, dialect: Dialect) -> tuple[str, int]:
 
 def insert_values(conn: Connection, waiting: Iterable[tuple[Table, list[Any]]]) -> None:
     """Insert rows into one table after another, of each table the values of all columns, row after row."""
-    cursor = None if _listened(conn) else conn.connection.cursor()
+    raw: Any = conn.connection.dbapi_connection
+    cursor = None if _listened(conn) else raw.cursor()
     sql = ""
     try:
         with at_once(conn):
@@ -67,7 +68,7 @@ def insert_values(conn: Connection, waiting: Iterable[tuple[Table, list[Any]]]) 
                 if cursor is None:
                     conn.exec_driver_sql(sql, list(rows))
                 else:
-                    cursor.executemany(sql, cast(Any, rows))
+                    cursor.executemany(sql, rows)
     except conn.dialect.loaded_dbapi.Error as error:
         raise fault(conn, sql, error) from error
     if cursor is not None:

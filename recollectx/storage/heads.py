@@ -70,10 +70,13 @@ class Head(NamedTuple):
 
 def head_of(conn: Connection) -> Head:
     """The head, for a transaction that has just begun."""
-    version = _version(conn)
-    if version is not None:
-        changes, known = conn.info.get(Head, (None, None))
-        if known is not None and known.version == version and changes == _changes(conn):
+    pooled: Any = conn.connection
+    info, raw, version = pooled.info, pooled.dbapi_connection, None
+    if info.get(OURS):
+        # A number that commits of other connections change.
+        version = int(raw.execute("PRAGMA data_version").fetchone()[0])
+        changes, known = info.get(Head, (None, None))
+        if known is not None and known.version == version and changes == raw.total_changes:
             return cast(Head, known)
     row = fetch(conn, _HEAD, {})[0]
     numbers = {mapped: (getattr(row, mapped.__name__) or 0) + 1 for mapped in _NUMBERED}
@@ -84,7 +87,9 @@ def keeper(conn: Connection, head: Head) -> Callable[[], None]:
     """What keeps the head that a transaction leaves; to be called once all is written, and committed."""
     if head.version is None:
         return nothing
-    kept, changes = conn.info, _changes(conn)
+    pooled: Any = conn.connection
+    # How many rows this connection ever changed.
+    kept, changes = pooled.info, pooled.dbapi_connection.total_changes
 
     def keep() -> None:
         kept[Head] = changes, head
@@ -94,17 +99,3 @@ def keeper(conn: Connection, head: Head) -> Callable[[], None]:
 
 def nothing() -> None:
     """Keeps no head: the next transaction has to ask."""
-
-
-def _version(conn: Connection) -> int | None:
-    """A number that commits of other connections change."""
-    if not conn.info.get(OURS):
-        return None
-    raw: Any = conn.connection.dbapi_connection
-    return int(raw.execute("PRAGMA data_version").fetchone()[0])
-
-
-def _changes(conn: Connection) -> int:
-    """How many rows this connection ever changed."""
-    raw: Any = conn.connection.dbapi_connection
-    return int(raw.total_changes)
