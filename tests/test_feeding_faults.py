@@ -329,6 +329,32 @@ def test_a_child_that_was_forked_off_while_the_parent_sends_can_feed(path):
     assert_ends_well(FORKS, str(path), str(__file__).rpartition("/")[0])
 
 
+CLOSED = """
+import os, sys
+sys.path.insert(0, sys.argv[2])
+from test_feeding_faults import EMBEDDER, Hooked, opened
+from conftest import fact
+held = {}
+memory = opened(sys.argv[1], Hooked(held, lambda scope, ids: None))
+memory.store(fact("of rain"))
+memory.close()
+child = os.fork()
+if not child:
+    held.clear()
+    try:
+        memory.storage.feed.start_over()
+    except Exception as error:
+        os._exit(0 if "was closed" in str(error) and not held else 1)
+    os._exit(2)
+assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no fork")
+def test_what_was_closed_before_a_fork_stays_closed_in_the_child(path):
+    assert_ends_well(CLOSED, str(path), str(__file__).rpartition("/")[0])
+
+
 # -- what is asked of it -----------------------------------------------------------------------------------
 
 

@@ -340,7 +340,11 @@ _feeds: "weakref.WeakSet[Feed]" = weakref.WeakSet()
 
 def _forked() -> None:
     for feed in list(_feeds):
+        closed = feed._stopped or feed._closing.is_set()
         feed._begin_process()
+        if closed:
+            feed._stopped = True
+            feed._gate.shut(0)
 
 
 if hasattr(os, "register_at_fork"):
