@@ -295,9 +295,10 @@ class TestFunctionEmbedder(EmbedderContract):
     @pytest.mark.parametrize(
         "given", [[1.0, float("nan")], [float("inf"), 0.0], ["one", "two"], [[1], [1, 2]]]
     )
-    def test_what_is_no_vector_is_refused(self, given):
+    @pytest.mark.parametrize("texts", [["text"], ["text", "another"]])
+    def test_what_is_no_vector_is_refused(self, given, texts):
         with pytest.raises(BackendError, match="function:"):
-            FunctionEmbedder(lambda _: given, 2).embed(["text"])
+            FunctionEmbedder(lambda _: given, 2).embed(texts)
 
     def test_its_own_error_is_wrapped(self):
         def broken(text):
@@ -308,9 +309,16 @@ class TestFunctionEmbedder(EmbedderContract):
         assert isinstance(caught.value.__cause__, KeyError)
 
     @pytest.mark.parametrize("size", [1e-300, 1e-30, 1.0, 1e30, 1e300])
-    def test_numbers_of_any_size_come_to_length_1(self, size):
-        found = FunctionEmbedder(lambda _: [3 * size, -4 * size], 2).embed(["text"])
-        np.testing.assert_allclose(found, [[0.6, -0.8]], rtol=1e-6)
+    @pytest.mark.parametrize("texts", [["text"], ["text", "another"]])
+    def test_numbers_of_any_size_come_to_length_1(self, size, texts):
+        found = FunctionEmbedder(lambda _: [3 * size, -4 * size], 2).embed(texts)
+        np.testing.assert_allclose(found, [[0.6, -0.8]] * len(texts), rtol=1e-6)
+
+    @pytest.mark.parametrize("text", ["text", "another"])
+    def test_a_text_alone_comes_to_what_it_does_among_others(self, text):
+        embedder = FunctionEmbedder(lambda each: np.random.default_rng(len(each)).standard_normal(384), 384)
+        alone = embedder.embed([text])[0]
+        np.testing.assert_allclose(alone, embedder.embed(["one", text])[1], rtol=2e-7)
 
     @pytest.mark.parametrize("dimension", [0, -1, 2.0, True, "8"])
     def test_a_senseless_dimension_is_refused(self, dimension):
