@@ -47,7 +47,8 @@ class Steps:
     is begun."""
 
     def __init__(self) -> None:
-        self._whole = threading.Lock()
+        # Re-entrant: a signal handler, or a generator that is collected, may come to a step from within one of these.
+        self._whole = threading.RLock()
         self._changed = threading.Condition(self._whole)
         self._under_way: dict[int, int] = {}
         self._forking = 0
@@ -85,7 +86,7 @@ class Steps:
     def forked(self) -> None:
         """After the fork, in the child: only its own thread is in a step."""
         me = threading.get_ident()
-        self._whole, self._forking = threading.Lock(), 0
+        self._whole, self._forking = threading.RLock(), 0
         self._changed = threading.Condition(self._whole)
         self._under_way = {me: self._under_way[me]} if me in self._under_way else {}
 

@@ -64,6 +64,68 @@ for each in threads:
 assert {f"child {n}" for n in range(8)} <= {claim.text for claim in memory.retrieve()}
 """
 
+SIGNALLED = """
+import os, signal, sys
+from recollectx import Memory, SemanticClaim
+memory = Memory.open(sys.argv[1], busy_seconds=2)
+kept = memory.store(SemanticClaim.from_text("the ferry leaves at nine")).claim_id
+within, heard = False, 0
+def handler(*_):
+    global within, heard
+    if within:
+        return
+    within, heard = True, heard + 1
+    if sys.argv[2] == "read":
+        assert memory.get(kept) is not None
+    else:
+        child = os.fork()
+        if not child:
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+    within = False
+signal.signal(signal.SIGALRM, handler)
+signal.setitimer(signal.ITIMER_REAL, .001, .0013)
+while heard < int(sys.argv[3]):
+    memory.get(kept)
+signal.setitimer(signal.ITIMER_REAL, 0)
+"""
+
+INTERRUPTED = """
+import random, signal, threading
+from recollectx import Memory, SemanticClaim
+from recollectx.errors import StorageError
+def opened():
+    memory = Memory.open(":memory:")
+    return memory, memory.store(SemanticClaim.from_text("the ferry leaves at nine")).claim_id
+armed = False
+def handler(*_):
+    global armed
+    if armed:
+        armed = False
+        raise KeyboardInterrupt
+def look():
+    global memory, kept
+    try:
+        memory.get(kept)
+    except StorageError:
+        memory, kept = opened()
+signal.signal(signal.SIGALRM, handler)
+chance = random.Random(1)
+memory, kept = opened()
+for _ in range(1_000):
+    try:
+        armed = True
+        signal.setitimer(signal.ITIMER_REAL, chance.uniform(.0003, .001))
+        while True:
+            memory.get(kept)
+    except KeyboardInterrupt:
+        pass
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    thread.join(20)
+    assert not thread.is_alive()
+"""
+
 WITHIN = """
 import os, sys, threading, time
 from recollectx import Memory, SemanticClaim
@@ -109,3 +171,12 @@ def test_children_of_a_busy_parent_recall_and_store(path):
 @pytest.mark.parametrize("step", ["read", "write"])
 def test_a_child_forked_within_a_transaction_of_another_thread_writes_and_loses_nothing(path, step):
     assert_ends_well(WITHIN, str(path), step)
+
+
+@pytest.mark.parametrize(("does", "times"), [("read", 1_500), ("fork", 300)])
+def test_a_signal_handler_may_come_to_a_step_from_within_the_beginning_of_one(path, does, times):
+    assert_ends_well(SIGNALLED, str(path), does, str(times))
+
+
+def test_an_interrupt_leaves_nothing_taken_that_another_thread_waits_for():
+    assert_ends_well(INTERRUPTED)

@@ -169,7 +169,7 @@ class Postgres(Database):
 
         Rows that nobody can see any more are gone from every query; their bytes are written over as pages fill up.
         """
-        with self._guard, self.engine.connect() as conn:
+        with self._guard, self._step, self.engine.connect() as conn:
             oldest = send(conn, _OLDEST).fetchone()
             if oldest is not None and oldest == self._in_the_way:
                 return False

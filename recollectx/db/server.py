@@ -64,6 +64,7 @@ class Database:
         self._openings = 1
         self._pid = os.getpid()
         self._guard = _Guard(self)
+        self._step = self._whole()
         self._now: Connection | None = None
         self._kept: Connection | None = None
         self._idle: list[Connection] = []
@@ -97,7 +98,7 @@ class Database:
         """Whether what was opened is still what the URL means."""
         return True
 
-    def _step(self) -> AbstractContextManager[Any]:
+    def _whole(self) -> AbstractContextManager[Any]:
         """Around every use, for what the driver could not make good in a process that is forked off within it.
 
         The same each time, and it may be nested."""
@@ -126,7 +127,7 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A connection that sees one moment of the database."""
-        with self._guard:
+        with self._guard, self._step:
             if self._now is not None and self.in_memory:
                 # Asked from within a write of the same thread: its one connection is busy with it.
                 yield self._now
@@ -146,7 +147,7 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """A connection inside the write lock; commits at the end, rolls back on any error."""
-        with self._guard, self._writing:
+        with self._guard, self._step, self._writing:
             conn = self._begun(writing=True)
             before, self._now = self._now, conn
             try:
@@ -222,23 +223,25 @@ class Database:
 
 
 class _Guard:
-    """Around every use of a database, nested or not: within a step, and what the driver raises told as ours."""
+    """Around every use of a database, and there around its step: what the driver raises is told as ours.
 
-    __slots__ = ("_database", "_step")
+    It holds nothing that an interrupt could leave taken.
+    """
+
+    __slots__ = ("_database",)
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._step = database._step()
 
     def __enter__(self) -> None:
         database = self._database
         if database._pid != os.getpid():
             database._forked()
-        self._step.__enter__()
 
     def __exit__(self, kind: Any, error: BaseException | None, *_: object) -> None:
+        if error is None:
+            return
         database = self._database
-        self._step.__exit__(None, None, None)
         if isinstance(error, DBAPIError):
             raise database._told(error) from error
         if isinstance(error, NoneFree):

@@ -64,7 +64,7 @@ class SQLite(Database):
         self._check_free(conn)
         conn.connection.cursor().execute("BEGIN").close()
 
-    def _step(self) -> AbstractContextManager[Any]:
+    def _whole(self) -> AbstractContextManager[Any]:
         return self._writing if self.in_memory else WHOLE
 
     def _forked(self) -> None:
@@ -114,7 +114,7 @@ class SQLite(Database):
         """Copy the write-ahead log into the file and empty it; False while a reader still needs the log."""
         if self.in_memory:
             return True
-        with self._guard, closing(self.engine.raw_connection()) as connection:
+        with self._guard, self._step, closing(self.engine.raw_connection()) as connection:
             cursor = connection.cursor()
             cursor.execute("PRAGMA busy_timeout=0")
             busy = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]

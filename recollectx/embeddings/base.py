@@ -67,7 +67,10 @@ def texts_of(texts: Sequence[str]) -> list[str]:
     """`texts` as a list that every model can encode: half of a surrogate pair becomes a question mark."""
     if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
         raise TypeError("embedders take a list of texts; for one text write embed([text])")
-    return [text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8") for text in texts]
+    return [
+        text if type(text) is str and text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+        for text in texts
+    ]
 
 
 class BaseEmbedder:
