@@ -128,9 +128,9 @@ class Database:
     def read(self) -> Iterator[Connection]:
         """A connection that sees one moment of the database."""
         with self._guard, self._step:
-            if self._now is not None and self.in_memory:
-                # Asked from within a write of the same thread: its one connection is busy with it.
-                yield self._now
+            if self.in_memory:
+                with self._alone() as conn:
+                    yield conn
                 return
             conn = self._begun(writing=False)
             try:
@@ -143,6 +143,21 @@ class Database:
                     conn.close()
                 raise
             self._put_back(conn)
+
+    @contextmanager
+    def _alone(self) -> Iterator[Connection]:
+        """The one connection to what is in memory, which reads and writes share; the lock is held."""
+        if self._now is not None:
+            # Asked from within another use by the same thread, which it is busy with.
+            yield self._now
+            return
+        try:
+            self._now = self._begun(writing=False)
+            yield self._now
+        finally:
+            conn, self._now = self._now, None
+            if conn is not None:
+                self._end(conn, keep=False)
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
@@ -174,18 +189,19 @@ class Database:
 
     def _taken(self, *, writing: bool) -> Connection:
         """One of the few connections kept for reading, or the one for writing, as taking one takes as long as a small
-        read or write; within a write another, which finds the lock taken."""
+        read or write; within a write another, which finds the lock taken. In memory there is only one: were it given
+        back to the pool, which drops what it was interrupted in, all would be lost."""
         if not writing and self._idle:
             with suppress(IndexError):  # another thread was faster
                 return self._idle.pop()
-        if not writing or self.in_memory or self._now is not None:
+        if not self.in_memory and (not writing or self._now is not None):
             return self.engine.connect()
         if self._kept is None:
             self._kept = self.engine.connect()
         return self._kept
 
     def _put_back(self, conn: Connection) -> None:
-        if len(self._idle) < IDLE and not self.in_memory and self._openings and not conn.invalidated:
+        if len(self._idle) < IDLE and self._openings and not conn.invalidated:
             self._idle.append(conn)
         else:
             conn.close()

@@ -48,9 +48,11 @@ class SQLite(Database):
         return False
 
     def _begin(self, conn: Connection, *, writing: bool) -> None:
+        raw: Any = conn.connection.dbapi_connection
+        if raw.in_transaction and conn is self._kept and self._now is None:
+            self._not_ended(conn)
         if writing:
             self._check_free(conn)
-            raw: Any = conn.connection.dbapi_connection
             try:
                 # The driver leaves this to us; asked through SQLAlchemy it takes longer than writing a claim.
                 raw.execute("BEGIN IMMEDIATE")
@@ -62,7 +64,7 @@ class SQLite(Database):
             self._file = _identity(self.url)
             conn.rollback()
         self._check_free(conn)
-        conn.connection.cursor().execute("BEGIN").close()
+        raw.execute("BEGIN").close()
 
     def _whole(self) -> AbstractContextManager[Any]:
         return self._writing if self.in_memory else WHOLE
@@ -78,6 +80,10 @@ class SQLite(Database):
 
     def _in_transaction(self, raw: Any) -> bool:
         return bool(raw.in_transaction)
+
+    def _not_ended(self, conn: Connection) -> None:
+        """End a transaction that an interrupt kept from coming to its end: whoever began it is gone."""
+        self._end(conn, keep=False)
 
     def _check_free(self, conn: Connection) -> None:
         """Raise StorageError if somebody else is in the midst of a write on this very connection."""

@@ -38,6 +38,9 @@ class Borrowed(SQLite):
             self.url, creator=self._connection, poolclass=StaticPool, pool_reset_on_return=None
         )
 
+    def _not_ended(self, conn: Connection) -> None:
+        """Nothing: it may be the caller's."""
+
     def _check_free(self, conn: Connection) -> None:
         if _pending(conn):
             raise StorageError(
