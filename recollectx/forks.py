@@ -8,6 +8,7 @@ thread is in a step that must be whole.
 
 import os
 import threading
+from collections.abc import Callable
 from weakref import WeakSet
 
 QUIET = 5.0
@@ -17,29 +18,30 @@ QUIET = 5.0
 class Lock:
     """A lock, to be used in a `with`, that no thread which a fork left behind keeps.
 
+    Entering and leaving are those of the lock within, and no code of ours: an interrupt would come between them and
+    the block. One that has it may take it again.
     torn: such a thread held it, so that what it guards may be half-way; whoever sees to that sets it back.
     """
 
     def __init__(self) -> None:
         self.torn = False
-        self._inner = threading.Lock()
-        self._holder: int | None = None
+        self._inner = threading.RLock()
         _locks.add(self)
 
-    def __enter__(self) -> None:
-        self._inner.acquire()
-        self._holder = threading.get_ident()
+    @property
+    def __enter__(self) -> Callable[[], bool]:
+        return self._inner.__enter__
 
-    def __exit__(self, *_: object) -> None:
-        self._holder = None
-        self._inner.release()
+    @property
+    def __exit__(self) -> Callable[..., None]:  # noqa: PLE0302 (it is the method of the lock within)
+        return self._inner.__exit__
 
     def forked(self) -> None:
         """Be free in a child, unless the thread that forked holds it, which lets it go there as well."""
-        if self._holder != threading.get_ident():
-            # A thread may have it without having come to say so.
-            self._inner, self.torn = threading.Lock(), self.torn or self._holder is not None
-            self._holder = None
+        if self._inner.acquire(blocking=False):
+            self._inner.release()
+        else:
+            self._inner, self.torn = threading.RLock(), True
 
 
 class Steps:

@@ -96,7 +96,7 @@ from recollectx import Memory, SemanticClaim
 memory = Memory.open(sys.argv[1], busy_seconds=5)
 said = SemanticClaim.from_text("the ferry leaves at nine")
 kept = memory.store(said).claim_id
-work = {"get": lambda: memory.get(kept).id, "store": lambda: memory.store(said).claim_id}[sys.argv[2]]
+work = {"recall": lambda: memory.recall("ferry").hits[0].claim.id, "store": lambda: memory.store(said).claim_id}[sys.argv[2]]
 armed = False
 def handler(*_):
     global armed
@@ -172,7 +172,7 @@ def test_a_signal_handler_may_come_to_a_step_from_within_the_beginning_of_one(pa
     assert_ends_well(SIGNALLED, str(path), does, str(times))
 
 
-@pytest.mark.parametrize("work", ["get", "store"])
+@pytest.mark.parametrize("work", ["recall", "store"])
 @pytest.mark.parametrize("place", ["memory", "file"])
 def test_an_interrupt_loses_nothing_and_leaves_nothing_taken(path, place, work):
     assert_ends_well(INTERRUPTED, ":memory:" if place == "memory" else str(path), work)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
-from sqlalchemy.engine import URL
+from sqlalchemy.engine import URL, ExceptionContext
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.pool import StaticPool
 
@@ -35,6 +35,7 @@ class SQLite(Database):
         if not self.in_memory:
             make_folder(Path(url.database or ""))
         super().__init__(url, busy_seconds)
+        event.listen(self.engine, "handle_error", _stay_connected)
 
     @property
     def place(self) -> str:
@@ -126,6 +127,12 @@ class SQLite(Database):
             busy = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
             cursor.execute(f"PRAGMA busy_timeout={int(self.busy_seconds * 1000)}")
             return not busy
+
+
+def _stay_connected(context: ExceptionContext) -> None:
+    """An interrupt ends what was asked, not the connection, which in memory is all there is."""
+    if not isinstance(context.original_exception, Exception):
+        context.is_disconnect = False
 
 
 def _use_wal(dbapi: Any, seconds: float) -> None:
