@@ -33,7 +33,7 @@ class Lock:
         return self._inner.__enter__
 
     @property
-    def __exit__(self) -> Callable[..., None]:  # noqa: PLE0302 (it is the method of the lock within)
+    def __exit__(self) -> Callable[..., None]:  # noqa: PLE0302 - the method of the lock within takes them
         return self._inner.__exit__
 
     def forked(self) -> None:

@@ -14,7 +14,6 @@ from functools import lru_cache
 import snowballstemmer
 
 from recollectx.claims import STATES, Claim, SemanticClaim
-from recollectx.forks import Lock
 
 _SEPARATOR = "\x1f"
 _OPENING = frozenset("\"'([{“‘«")
@@ -175,8 +174,6 @@ _ENGLISH = re.compile("[a-z]+")
 _INFLECTED = re.compile("(?:[sey]|ed|ing|[alu]l|[eo]r|ic|nt|sm|on|(?:nc|l|it|og)i)$")
 """The endings that English stemming acts on; the stemmer takes longer to leave a word alone than all else to store it."""
 MOST_STEMS = 1 << 16
-_stemmer = snowballstemmer.stemmer("english")
-_stemming = Lock()
 
 _FUNCTION_WORD_LIST = """
     a an the this that these those there here
@@ -235,8 +232,8 @@ class _Stems(dict[str, str]):
 def _stemmed(word: str) -> str:
     if not _ENGLISH.fullmatch(word) or not _INFLECTED.search(word):
         return word
-    with _stemming:  # the stemmer keeps the word it works on in itself
-        return str(_stemmer.stemWord(word))
+    # One for each word: it keeps the word it works on in itself.
+    return str(snowballstemmer.stemmer("english").stemWord(word))
 
 
 _stem = _Stems().__getitem__

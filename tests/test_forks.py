@@ -3,7 +3,12 @@
 import os
 
 import pytest
+from conftest import fact
 from forking import assert_ends_well
+
+from recollectx import Memory
+from recollectx.embeddings import HashEmbedder
+from recollectx.ranking import ScopeIndex
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 
@@ -90,6 +95,36 @@ while heard < int(sys.argv[3]):
 signal.setitimer(signal.ITIMER_REAL, 0)
 """
 
+ASKED = """
+import signal, sys
+from recollectx import Memory, SemanticClaim
+from recollectx.embeddings import HashEmbedder
+opened = lambda: Memory.open(sys.argv[1], embedder=HashEmbedder(16))
+memory = opened()
+def tell(n):
+    memory.store(SemanticClaim(subject=f"ferry {n}", predicate="carries", object=f"{n} bicycles and {n % 5} dancings"))
+for n in range(100):
+    tell(n)
+within, heard = False, 0
+def handler(*_):
+    global within, heard
+    if not within:
+        within, heard = True, heard + 1
+        memory.recall(f"which ferry carries {heard} bicycles?")
+        within = False
+signal.signal(signal.SIGALRM, handler)
+signal.setitimer(signal.ITIMER_REAL, .002, .004)
+while heard < 300:
+    n += 1
+    tell(n)
+    memory.recall("bicycles and dancing")
+signal.setitimer(signal.ITIMER_REAL, 0)
+asked = lambda of: [(hit.claim.id, hit.score) for n in (3, 77, 101) for hit in of.recall(f"ferry with {n}").hits]
+found = asked(memory)
+memory.storage.retriever.clear()
+assert found == asked(memory)
+"""
+
 INTERRUPTED = """
 import random, signal, sys, threading
 from recollectx import Memory, SemanticClaim
@@ -172,7 +207,36 @@ def test_a_signal_handler_may_come_to_a_step_from_within_the_beginning_of_one(pa
     assert_ends_well(SIGNALLED, str(path), does, str(times))
 
 
+def test_what_a_signal_handler_asks_within_a_question_leaves_its_index_right(path):
+    assert_ends_well(ASKED, str(path))
+
+
 @pytest.mark.parametrize("work", ["recall", "store"])
 @pytest.mark.parametrize("place", ["memory", "file"])
 def test_an_interrupt_loses_nothing_and_leaves_nothing_taken(path, place, work):
     assert_ends_well(INTERRUPTED, ":memory:" if place == "memory" else str(path), work)
+
+
+@pytest.mark.parametrize("known", [0, 20])
+def test_an_index_that_was_left_half_way_is_built_anew(path, monkeypatch, known):
+    def asked(memory):
+        return [(hit.claim.text, hit.score) for hit in memory.recall("who likes ferries").hits]
+
+    with Memory.open(path, embedder=HashEmbedder(8)) as memory:
+        memory.store_many([fact(f"of ferry {n}") for n in range(known)])
+        if known:
+            assert asked(memory)
+        memory.store_many([fact(f"of rain and ferries {n}") for n in range(20)])
+        words = type(ScopeIndex()._words)
+        add = words.add
+
+        def interrupted(*given):
+            add(*given)
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as within, pytest.raises(KeyboardInterrupt):
+            within.setattr(words, "add", interrupted)
+            asked(memory)
+        found = asked(memory)
+        memory.storage.retriever.clear()
+        assert found == asked(memory) != []

@@ -208,7 +208,7 @@ class _Held:
     With an index outside (`backend`), that one has the vectors; after a fault of it `fed` is False, and it is filled
     anew at the next question.  outside: there is one, of vectors or of texts, and `keys` says which claims its ids mean.
     most: of a scope with more claims no vectors are kept here, as an index outside is fed with them; it is `bare` then.
-    nbytes: of the index when it was last asked.
+    nbytes: of the index when it was last asked.  asked: whether a question is being answered from it.
     """
 
     def __init__(self, backend: VectorBackend | None, *, outside: bool, most: int | None = None) -> None:
@@ -221,6 +221,7 @@ class _Held:
         self.known = Known(self.index, self.keys)
         self.fed = False
         self.nbytes = 0
+        self.asked = False
         self.lock = Lock()
         self._backend = backend
 
@@ -232,6 +233,8 @@ class _Held:
             # None of the vectors held here means anything any more, or a thread was left in the midst of them.
             self.index, self.at, self.keys = ScopeIndex(), None, {}
             self.known = Known(self.index, self.keys)
+        # Until all is done: what an error or an interrupt leaves half-way is built anew.
+        self.lock.torn = self.at is None or last > self.at
         if self.at is None:
             self._build(reader, scope)
         elif last > self.at:
@@ -447,21 +450,31 @@ class Retriever:
         with self._lock:
             held = self._held.get(key)
             if held is None:
-                backend = self._backend if seq is None else None
-                fed = self._outside is not None and seq is None
-                outside = backend is not None or self._delivery is not None or fed
-                most = self.near_at_hand if fed else None
-                held = self._held[key] = _Held(backend, outside=outside, most=most)
+                held = self._held[key] = self._begun(seq)
             self._held.move_to_end(key)
         # The lock comes first: the snapshot taken under it is at least as new as what the index already holds.
-        with held.lock, self._database.read() as conn:
-            reader = Reader(conn, seq=seq)
-            held.catch_up(reader, scope)
-            yield held, reader
-            size = held.index.nbytes
-        if size != held.nbytes:
+        with held.lock:
+            # A signal handler may ask within a question of the very thread that it comes to.
+            used = self._begun(seq) if held.asked else held
+            try:
+                used.asked = True
+                with self._database.read() as conn:
+                    reader = Reader(conn, seq=seq)
+                    used.catch_up(reader, scope)
+                    yield used, reader
+                    size = used.index.nbytes
+            finally:
+                used.asked = False
+        if used is held and size != held.nbytes:
             held.nbytes = size
             self._shrink(keep=key)
+
+    def _begun(self, seq: int | None) -> _Held:
+        """An index that knows nothing yet."""
+        backend = self._backend if seq is None else None
+        fed = self._outside is not None and seq is None
+        outside = backend is not None or self._delivery is not None or fed
+        return _Held(backend, outside=outside, most=self.near_at_hand if fed else None)
 
     def _shrink(self, keep: tuple[str, int | None]) -> None:
         with self._lock:
