@@ -34,7 +34,9 @@ def _python() -> str:
     """A Python that every peer runs on."""
     if sys.version_info >= NEEDED:
         return sys.executable
-    found = next((path for minor in range(NEEDED[1], 20) if (path := shutil.which(f"python3.{minor}"))), None)
+    paths = [shutil.which(f"python3.{minor}") for minor in range(NEEDED[1], 20)]
+    # One that a version manager put there may be of a version that is not in use.
+    found = next((path for path in paths if path and subprocess.call([path, "-c", ""]) == 0), None)
     if found is None:
         raise SystemExit(
             "recollectx 0.2.7 needs Python 3.12 or newer on the PATH; leave --peers out without one"
